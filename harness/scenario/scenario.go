@@ -1,0 +1,76 @@
+// Package scenario is what a run does, as plain data: servers, steps, what is expected. A Go value and a YAML file are the same
+// thing. It imports the script language and nothing that starts a process.
+package scenario
+
+import (
+	"github.com/unwedge/unwedge/fakeservers/script"
+)
+
+// Scenario is one run's plan.
+type Scenario struct {
+	// ID is the fault's id for catalogue scenarios ("child-killed-mid-call/segv"), the file's name without ending for files.
+	ID string `json:"id,omitempty" yaml:"id,omitempty"`
+	// Class is a row of the catalogue's classes; empty takes the part of ID before the slash when that is a class.
+	Class string `json:"class,omitempty" yaml:"class,omitempty"`
+	// Title is one line for people.
+	Title string `json:"title,omitempty" yaml:"title,omitempty"`
+	// Reports are public reports of the same symptom, "owner/repo#123".
+	Reports []string `json:"reports,omitempty" yaml:"reports,omitempty"`
+	// Eras it applies to; empty is both.
+	Eras []script.Era `json:"eras,omitempty" yaml:"eras,omitempty"`
+	// Servers by name. At least one.
+	Servers map[string]Server `json:"servers" yaml:"servers"`
+	Steps   []Step            `json:"steps" yaml:"steps"`
+	// Expect is the best recovery class that passes: "recovered" (default) or another of the ladder.
+	Expect string `json:"expect,omitempty" yaml:"expect,omitempty"`
+	// Spawns is the most spawns of the faulted servers that are allowed in the whole run; 0 takes the bound of the
+	// target's declared backoff schedule.
+	Spawns int `json:"spawns,omitempty" yaml:"spawns,omitempty"`
+	// NoRespawn says that the fault gives no reason to replace the session: the spawn count of every server stays 1.
+	NoRespawn bool `json:"no_respawn,omitempty" yaml:"no_respawn,omitempty"`
+	// Settings override the target's scaled timings for this scenario, in the words of driver.Settings ("liveness_ms: -1").
+	Settings map[string]int64 `json:"settings,omitempty" yaml:"settings,omitempty"`
+	// Needs are things the target must support, else the scenario is not applicable: "reconnect", "status", "events", "stdio", "http".
+	Needs []string `json:"needs,omitempty" yaml:"needs,omitempty"`
+	// File is where it was read from; empty for Go values.
+	File string `json:"-" yaml:"-"`
+}
+
+// Server is one fake. In YAML the short form is just the transport: "srv: stdio".
+type Server struct {
+	Transport string        `json:"transport" yaml:"transport"`             // "stdio" or "http"
+	Proxy     bool          `json:"proxy,omitempty" yaml:"proxy,omitempty"` // put it behind toxiproxy (http; set by itself when a wire fault is injected)
+	Script    script.Script `json:"script,omitzero" yaml:"script,omitempty"`
+}
+
+// Step is one thing to do. Exactly one verb (Call, Inject, Kill, Lift, Wait, Reconnect, ListTools, Await) is set.
+type Step struct {
+	// Call is "server.tool". echo and effect get a fresh nonce each.
+	Call     string         `json:"call,omitempty" yaml:"call,omitempty"`
+	Args     map[string]any `json:"args,omitempty" yaml:"args,omitempty"`
+	Times    int            `json:"times,omitempty" yaml:"times,omitempty"`       // one after another; 0 = once
+	Parallel int            `json:"parallel,omitempty" yaml:"parallel,omitempty"` // this many at once (each Times)
+	Expect   string         `json:"expect,omitempty" yaml:"expect,omitempty"`     // "ok" (default), "error", "any"
+	Fast     bool           `json:"fast,omitempty" yaml:"fast,omitempty"`         // a failure must come within the fast bound
+	Async    bool           `json:"async,omitempty" yaml:"async,omitempty"`       // do not wait for the answers; they are awaited at the end of the steps
+	// Timeout is the caller's deadline; empty is the target's call timeout.
+	Timeout script.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty"`
+
+	// Inject is a fault's id; On is the server (may be left out when there is only one). Injecting a fault adds its rules to the
+	// server's script before anything starts.
+	Inject string `json:"inject,omitempty" yaml:"inject,omitempty"`
+	On     string `json:"on,omitempty" yaml:"on,omitempty"`
+	// Kill is short for injecting child-dies-idle on this server and seeing it dead.
+	Kill string `json:"kill,omitempty" yaml:"kill,omitempty"`
+	// Await is "observed": wait until the fault that is on has taken effect (before Lift this happens by itself).
+	Await string `json:"await,omitempty" yaml:"await,omitempty"`
+	// Lift is a fault's id. A fault still on after the last step is lifted then.
+	Lift string `json:"lift,omitempty" yaml:"lift,omitempty"`
+	// Wait is "cooldown", "backoff", "liveness", "parked" (from the target's profile) or a duration.
+	Wait string `json:"wait,omitempty" yaml:"wait,omitempty"`
+	// Reconnect is a server's name: ask the target for a manual reconnect.
+	Reconnect string `json:"reconnect,omitempty" yaml:"reconnect,omitempty"`
+	// ListTools is a server's name: list, and compare with Tools: "all" (its tools are offered), "none" (withdrawn), "any".
+	ListTools string `json:"list_tools,omitempty" yaml:"list_tools,omitempty"`
+	Tools     string `json:"tools,omitempty" yaml:"tools,omitempty"`
+}
