@@ -81,3 +81,10 @@ type Verdict struct {
 	Load      float64       `json:"load,omitempty"`   // 1-minute load average during the run
 	Folder    string        `json:"folder,omitempty"` // where history.jsonl is, relative to the report
 }
+
+// Cause groups the failing verdicts of one run that share a root.
+type Cause struct {
+	Result    Class    `json:"result"`
+	Scenarios []string `json:"scenarios"` // "id (era)", the representative first
+	Note      string   `json:"note"`
+}
