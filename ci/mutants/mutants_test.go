@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unwedge/unwedge/scenarios"
+)
+
+// TestEveryMutantAppliesAndCompiles keeps the table in step with the supervisor's text.
+func TestEveryMutantAppliesAndCompiles(t *testing.T) {
+	root, err := moduleRoot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(table) == 0 {
+		t.Fatal("the table of mutants is empty")
+	}
+	for _, m := range table {
+		t.Run(m.Name, func(t *testing.T) {
+			overlay, err := m.overlay(root, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), "go", "vet", "-overlay", overlay, "./supervisor/...", "./breaker/...")
+			cmd.Dir = root
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// TestEveryMutantNamesAScenario of the one list, and its globs match something.
+func TestEveryMutantNamesAScenario(t *testing.T) {
+	root, err := moduleRoot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, s := range scenarios.All() {
+		ids[s.ID] = true
+	}
+	for _, m := range table {
+		if !ids[m.Scenario] {
+			t.Errorf("mutant %s names scenario %q, which is not in the list", m.Name, m.Scenario)
+		}
+	}
+}
+
+// TestOverlayRefusesAnEditThatDoesNotFit shows that a stale patch cannot pass in silence.
+func TestOverlayRefusesAnEditThatDoesNotFit(t *testing.T) {
+	root, err := moduleRoot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Mutant{Name: "stale", Edits: []Edit{{File: filepath.ToSlash("go.mod"), Old: "no such text", New: ""}}}
+	if _, err := m.overlay(root, t.TempDir()); err == nil || !strings.Contains(err.Error(), "stands 0 times") {
+		t.Fatalf("got %v", err)
+	}
+}
