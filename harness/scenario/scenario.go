@@ -53,20 +53,22 @@ type Step struct {
 	Expect   string         `json:"expect,omitempty" yaml:"expect,omitempty"`     // "ok" (default), "error", "any"
 	Fast     bool           `json:"fast,omitempty" yaml:"fast,omitempty"`         // a failure must come within the fast bound
 	Async    bool           `json:"async,omitempty" yaml:"async,omitempty"`       // do not wait for the answers; they are awaited at the end of the steps
+	// Pad adds an argument "text" of this many bytes to every call, to fill pipes and buffers. It may not be set together with Args["text"].
+	Pad int `json:"pad,omitempty" yaml:"pad,omitempty"`
 	// Timeout is the caller's deadline; empty is the target's call timeout.
 	Timeout script.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty"`
 
 	// Inject is a fault's id; On is the server (may be left out when there is only one). Injecting a fault adds its rules to the
-	// server's script before anything starts.
+	// server's script before anything starts. On belongs to Lift and Await as well.
 	Inject string `json:"inject,omitempty" yaml:"inject,omitempty"`
 	On     string `json:"on,omitempty" yaml:"on,omitempty"`
-	// Kill is short for injecting child-dies-idle on this server and seeing it dead.
+	// Kill is short for injecting faults.Kill (child-dies-idle/sigkill) on this server and seeing it dead.
 	Kill string `json:"kill,omitempty" yaml:"kill,omitempty"`
 	// Await is "observed": wait until the fault that is on has taken effect (before Lift this happens by itself).
 	Await string `json:"await,omitempty" yaml:"await,omitempty"`
 	// Lift is a fault's id. A fault still on after the last step is lifted then.
 	Lift string `json:"lift,omitempty" yaml:"lift,omitempty"`
-	// Wait is "cooldown", "backoff", "liveness", "parked" (from the target's profile) or a duration.
+	// Wait is a duration, or a word for one that the target's profile declares: see WaitCooldown and its neighbours.
 	Wait string `json:"wait,omitempty" yaml:"wait,omitempty"`
 	// Reconnect is a server's name: ask the target for a manual reconnect.
 	Reconnect string `json:"reconnect,omitempty" yaml:"reconnect,omitempty"`
@@ -74,3 +76,36 @@ type Step struct {
 	ListTools string `json:"list_tools,omitempty" yaml:"list_tools,omitempty"`
 	Tools     string `json:"tools,omitempty" yaml:"tools,omitempty"`
 }
+
+// Words of Step.Wait. Each names a time that the target's profile declares (or that Scenario.Settings overrides).
+const (
+	// WaitCooldown is the breaker's cooldown: after it an open breaker lets a probe through.
+	WaitCooldown = "cooldown"
+	// WaitBackoff is the longest pause between two quick retries.
+	WaitBackoff = "backoff"
+	// WaitLiveness is the time after which a silent server must have been found out: the liveness interval times one more
+	// than the misses that are forgiven.
+	WaitLiveness = "liveness"
+	// WaitBudget is the time after which the quick retries are used up and the target has parked the server: the sum of the whole
+	// backoff schedule, with its jitter, and one connect for each retry.
+	WaitBudget = "budget"
+	// WaitParked is one slow retry of a parked server: the parked retry interval and one connect.
+	WaitParked = "parked"
+)
+
+// Words of Step.Expect.
+const (
+	ExpectOK    = "ok"    // the default
+	ExpectError = "error" // it must fail
+	ExpectAny   = "any"   // either, but an answer must come
+)
+
+// Words of Step.Tools.
+const (
+	ToolsAll  = "all"  // the server's tools are offered
+	ToolsNone = "none" // they are withdrawn
+	ToolsAny  = "any"  // the default: listing must work
+)
+
+// AwaitObserved is the one word of Step.Await.
+const AwaitObserved = "observed"
