@@ -1,0 +1,2 @@
+// Package supervisor keeps MCP sessions alive.
+package supervisor
