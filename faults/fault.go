@@ -32,6 +32,12 @@ type Info struct {
 	// OfLife: it belongs to the life it hit and stays on it (frozen for good, half-closed, deaf). It is lifted when the *next* life would be
 	// healthy; the target's part is to replace the process.
 	OfLife bool
+	// Loud: what it does shows at once to whoever looks: an exit status, EOF, RST, an HTTP status, an odd line. Of a fault that is
+	// not loud only a timeout or a missed liveness probe tells, and recovery budgets allow for those.
+	Loud bool
+	// OneLife: it hits one life or session and a new one is healthy at once, so a target cannot use up its quick retries while it
+	// is on. Of other faults recovery budgets allow for a target that has parked.
+	OneLife bool
 	// Proxied: the server must stand behind toxiproxy.
 	Proxied bool
 	// Rules are added to the server's script before anything starts. They name phase "fault" so that they sleep until then.
