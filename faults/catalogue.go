@@ -1,17 +1,72 @@
 package faults
 
-// Catalogue returns all faults in the order of their groups and classes. The slice is the caller's.
-func Catalogue() []Fault { return nil }
+import (
+	"slices"
+
+	"github.com/agext/levenshtein"
+)
 
 // Kill is the fault behind a scenario's short "kill: server".
 const Kill = "child-dies-idle/sigkill"
 
-// ByID finds a fault. ok is false for an unknown id; Suggest then names the nearest one.
+// Catalogue returns all faults in the order of their groups and classes. The slice is the caller's.
+func Catalogue() []Fault {
+	return slices.Concat(
+		childDiesIdle(),
+		childKilledMidCall(),
+		crashLoop(),
+		grandchildHoldsPipe(),
+		childStopsReadingStdin(),
+		childStopped(),
+		stdoutNoise(),
+		stderrPipeFull(),
+		httpIdleSilentDrop(),
+		http401Window(),
+	)
+}
+
+// ByID finds a fault. The bare name of a class finds the first of its variants, so compare What().ID, not the id asked for.
+// ok is false for an unknown id; Suggest then names the nearest one.
 func ByID(id string) (f Fault, ok bool) {
-	for _, f := range Catalogue() {
+	all := Catalogue()
+	for _, f := range all {
 		if f.What().ID == id {
 			return f, true
 		}
 	}
+	for _, f := range all {
+		if f.What().Class == id {
+			return f, true
+		}
+	}
 	return nil, false
+}
+
+// OfClass returns the faults of one class in the order of the catalogue.
+func OfClass(slug string) []Fault {
+	var fs []Fault
+	for _, f := range Catalogue() {
+		if f.What().Class == slug {
+			fs = append(fs, f)
+		}
+	}
+	return fs
+}
+
+// minLikeness is the share of letters in common under which a suggestion would be a guess.
+const minLikeness = 0.5
+
+// Suggest returns the id of the catalogue that is nearest to a misspelt one, or "" when none is near.
+func Suggest(id string) string {
+	best, likeness := "", minLikeness
+	consider := func(candidate string) {
+		if l := levenshtein.Similarity(id, candidate, nil); l > likeness {
+			best, likeness = candidate, l
+		}
+	}
+	for _, f := range Catalogue() {
+		consider(f.What().Class)
+		consider(f.What().ID)
+	}
+	return best
 }
