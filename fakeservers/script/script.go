@@ -38,7 +38,7 @@ type Script struct {
 	// Era limits which handshakes are answered. A legacy-only server answers server/discover with -32601;
 	// a modern-only server answers initialize with -32022.
 	Era Era `json:"era,omitempty" yaml:"era,omitempty"`
-	// Tools names the default tools to serve (see Tools in this package); empty serves all of them.
+	// Tools names the default tools to serve (see ToolNames in this package); empty serves all of them.
 	Tools []string `json:"tools,omitempty" yaml:"tools,omitempty"`
 	// Rules are tried in order for each thing that happens; the first whose When matches acts.
 	// Without a match the server does what a healthy one does.

@@ -33,8 +33,12 @@ const (
 // Dir is one fake server's folder. Its methods are safe for concurrent use by any number of processes.
 type Dir struct{ path string }
 
-// Create makes the folder and writes the script. A folder that already holds a script is refused.
+// Create makes the folder and writes the script. A folder that already holds a script is refused, and so is a script that
+// script.Validate refuses.
 func Create(dir string, s script.Script) (*Dir, error) {
+	if err := script.Validate(s); err != nil {
+		return nil, fmt.Errorf("writing script: %w", err) // before there is a folder
+	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -48,11 +52,19 @@ func Create(dir string, s script.Script) (*Dir, error) {
 	if _, err := os.Stat(d.join(scriptFile)); err == nil {
 		return nil, fmt.Errorf("state folder %s is in use: %w", abs, fs.ErrExist)
 	}
+	return d, d.SetScript(s)
+}
+
+// SetScript replaces the script for lives to come; those that run keep theirs.
+func (d *Dir) SetScript(s script.Script) error {
+	if err := script.Validate(s); err != nil {
+		return fmt.Errorf("writing script: %w", err)
+	}
 	b, err := json.Marshal(s)
 	if err != nil {
-		return nil, fmt.Errorf("writing script: %w", err)
+		return fmt.Errorf("writing script: %w", err)
 	}
-	return d, d.replace(scriptFile, b)
+	return d.replace(scriptFile, b)
 }
 
 // Open opens a folder made by Create.
