@@ -1,4 +1,8 @@
-// Package verdict is the result of judging a history: one scenario on one target in one era.
+// Package verdict is the result of judging a history: one scenario on one target in one era. It knows which classes and findings
+// fail, when a run is repeated and how two runs are put together, which failures share a cause, and the exit code. It imports
+// nothing of the harness, so that everybody may import it.
+//
+// A newcomer changes the list of finding kinds most often.
 package verdict
 
 import "time"
@@ -68,18 +72,28 @@ type Verdict struct {
 	BackAfter time.Duration `json:"back_after_ns,omitempty"`
 	Budget    time.Duration `json:"budget_ns,omitempty"`
 	// BudgetSum spells the budget out: "(cooldown 0.6 + connect 3 + ...) x 1.3".
-	BudgetSum string        `json:"budget_sum,omitempty"`
-	Slack     float64       `json:"slack,omitempty"`
-	Reason    string        `json:"reason,omitempty"` // for inconclusive and not applicable: why
-	Findings  []Finding     `json:"findings,omitempty"`
-	Story     []Line        `json:"story,omitempty"`
-	Reports   []string      `json:"reports,omitempty"`
-	Runs      int           `json:"runs"`             // how often it was run for this verdict
-	Agreed    int           `json:"agreed"`           // how many of the runs had this result
-	Voided    []string      `json:"voided,omitempty"` // finding kinds that do not count since the twin had them too
-	Took      time.Duration `json:"took_ns"`
-	Load      float64       `json:"load,omitempty"`   // 1-minute load average during the run
-	Folder    string        `json:"folder,omitempty"` // where history.jsonl is, relative to the report
+	BudgetSum string  `json:"budget_sum,omitempty"`
+	Slack     float64 `json:"slack,omitempty"`
+	// Expect is what the scenario lets pass, when that is more than the ladder's default: "needs-poke".
+	Expect string `json:"expect,omitempty"`
+	// Expected is one line for people: what should have been seen.
+	Expected string `json:"expected,omitempty"`
+	// Note is one line for a table's row: "back 0.6 s after a restart".
+	Note string `json:"note,omitempty"`
+	// Symptom is what failing runs with the same root have in common; only compared, never shown.
+	Symptom string `json:"symptom,omitempty"`
+	// Again is the command line that runs just this again; set by whoever knows the command.
+	Again    string        `json:"again,omitempty"`
+	Reason   string        `json:"reason,omitempty"` // for inconclusive and not applicable: why
+	Findings []Finding     `json:"findings,omitempty"`
+	Story    []Line        `json:"story,omitempty"`
+	Reports  []string      `json:"reports,omitempty"`
+	Runs     int           `json:"runs"`             // how often it was run for this verdict
+	Agreed   int           `json:"agreed"`           // how many of the runs had this result
+	Voided   []string      `json:"voided,omitempty"` // finding kinds that do not count since the twin had them too
+	Took     time.Duration `json:"took_ns"`
+	Load     float64       `json:"load,omitempty"`   // 1-minute load average during the run
+	Folder   string        `json:"folder,omitempty"` // where history.jsonl is, relative to the report
 }
 
 // Cause groups the failing verdicts of one run that share a root.
