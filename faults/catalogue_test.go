@@ -73,6 +73,7 @@ func TestRulesSleepUntilTheFaultIsOn(t *testing.T) {
 			if onCall && i.Class != "crash-loop" { // whose killing of the serving life is the effect
 				g.Expect(i.NeedsCall).To(BeTrue(), "its rules wait for a call")
 			}
+			g.Expect(script.Validate(script.Script{Rules: i.Rules})).To(Succeed())
 		})
 	}
 }
