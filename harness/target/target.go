@@ -1,4 +1,8 @@
 // Package target knows how to start a system under test and how to talk to it. A target is always a process of its own.
+//
+// A Profile says how to run it and what it promises: Resolve finds one by name or file, Start runs it, the Session talks to it.
+// It imports the driver protocol and the keeper; it knows no scenario, no fault and no oracle. A newcomer most often adds a
+// field to Profile, or a declared wait to Timings.
 package target
 
 import (
@@ -12,10 +16,12 @@ import (
 
 // Profile says how to run a target and what it promises. It is a Go value and a YAML file (kind: driver).
 type Profile struct {
-	Name    string            `json:"name" yaml:"name"`
-	Kind    string            `json:"kind" yaml:"kind"` // "driver"
-	Version string            `json:"version,omitempty" yaml:"version,omitempty"`
-	Command []string          `json:"command" yaml:"command"` // "{{unwedge}}" is this program
+	Name    string `json:"name" yaml:"name"`
+	Kind    string `json:"kind" yaml:"kind"` // "driver"
+	Version string `json:"version,omitempty" yaml:"version,omitempty"`
+	// Command is the program and its arguments; "{{unwedge}}" is this program, "{{here}}" the folder of the profile's file. Its
+	// working directory is one of the lab's. Env values know the same words.
+	Command []string          `json:"command" yaml:"command"`
 	Env     map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
 	Eras    []script.Era      `json:"eras,omitempty" yaml:"eras,omitempty"` // empty = both
 	// Timings that are in force in the target. nil: none are declared, so no bound is known and nothing can be called "wedged"
@@ -29,7 +35,12 @@ type Profile struct {
 	Supports []string `json:"supports,omitempty" yaml:"supports,omitempty"`
 	// BuiltIn marks the built-in supervisor: findings in a twin are a defect of ours, error kinds are judged.
 	BuiltIn bool `json:"-" yaml:"-"`
+	// File is where it was read from, empty for the built-in ones.
+	File string `json:"-" yaml:"-"`
 }
+
+// KindDriver is a target that speaks the driver protocol.
+const KindDriver = "driver"
 
 // Timings are what the target declares about itself; budgets are sums of them. They are handed to a driver as driver.Settings too.
 type Timings struct {
@@ -56,6 +67,8 @@ type Session interface {
 	Reconnect(ctx context.Context, server string) *driver.Error
 	// Close asks for an orderly stop and waits for the process to end.
 	Close(ctx context.Context) *driver.Error
+	// Kill ends the process itself with SIGKILL; what it has started may live on.
+	Kill() error
 	Supports(what string) bool
 	Info() driver.Info
 	Pid() int
