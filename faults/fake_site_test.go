@@ -51,6 +51,7 @@ func (s *fakeSite) Do(_ context.Context, a script.Action) error {
 		s.gone[life1.Life] = true
 		s.entries = append(s.entries, journal.Entry{Kind: journal.Exit, Life: life1.Life, Code: *a.Exit})
 	}
+	s.entries = append(s.entries, journal.Entry{Kind: journal.Ack, Life: life1.Life, Detail: a.String()})
 	return s.note("do %s", a)
 }
 

@@ -22,7 +22,7 @@ var asks = map[string]string{
 	"child-killed-mid-call":         "phase fault; phase healed",
 	"crash-loop":                    "phase fault; signal killed to life 1; phase healed",
 	"grandchild-holds-pipe":         "phase fault; phase healed",
-	"child-stops-reading-stdin":     "phase fault; phase healed",
+	"child-stops-reading-stdin":     "do deaf",
 	"child-stopped/until-continued": "signal stopped (signal) to life 1; signal continued to life 1",
 	"child-stopped/for-good":        "signal stopped (signal) to life 1",
 	"stdout-noise/banner":           "phase fault; signal killed to life 1; phase healed",
