@@ -20,11 +20,16 @@ const (
 	EOF      Kind = "eof"      // stdin ended
 	Signal   Kind = "signal"   // Detail is the signal's name
 	Exit     Kind = "exit"     // about to exit by own will; Code is the status
-	Late     Kind = "late"     // the stdin holder read bytes that were written to a dead server; Bytes is how many
+	Late     Kind = "late"     // the stdin holder read Bytes bytes that were written to a dead server; with Detail LateUnread they were there already
+	Child    Kind = "child"    // the fake started a process of its own on purpose (Child, ChildStart); Detail says which: "pipe-holder" or "stdin-holder"
 	Session  Kind = "session"  // HTTP: a session began (Detail "open"), ended ("close") or was forgotten ("forget")
 	HTTP     Kind = "http"     // HTTP: an answer was sent: Code is the status, Detail "GET", "POST", "DELETE" or a fault's name
 	Wire     Kind = "wire"     // a toxic acted on a flow: Detail says what, Bytes how many were swallowed
 )
+
+// LateUnread is the Detail of the Late entry for bytes that lay in the pipe, written and not read, when the server died. They
+// accuse nobody: the server may have died between the write and its read.
+const LateUnread = "unread at death"
 
 // Entry is one line. Secrets never get in: no header values, no tokens, no session ids, no environment values.
 type Entry struct {
@@ -45,4 +50,7 @@ type Entry struct {
 	Code   int       `json:"code,omitempty"`
 	Bytes  int       `json:"bytes,omitempty"`
 	Detail string    `json:"detail,omitempty"`
+	// Child and ChildStart name the process of a Child entry.
+	Child      int    `json:"child,omitempty"`
+	ChildStart uint64 `json:"child_start,omitempty"`
 }
