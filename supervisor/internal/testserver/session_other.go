@@ -1,0 +1,7 @@
+//go:build !unix
+
+package testserver
+
+import "syscall"
+
+func ownSession() *syscall.SysProcAttr { return nil }
