@@ -1,0 +1,70 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/unwedge/unwedge/harness/history"
+	"github.com/unwedge/unwedge/internal/mono"
+)
+
+// recorder is the history while it is made. Each event is on disk before add returns, so that a crash loses nothing. It is safe for
+// concurrent use.
+type recorder struct {
+	mu     sync.Mutex
+	events []history.Event
+	file   *os.File // nil: kept in memory only
+	err    error    // the first failure to write
+}
+
+func newRecorder(path string) (*recorder, error) {
+	if path == "" {
+		return &recorder{}, nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("making the history: %w", err)
+	}
+	return &recorder{file: f}, nil
+}
+
+// add records an event, now unless it brings a time of its own, and returns its time.
+func (r *recorder) add(e history.Event) mono.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.T == 0 {
+		e.T = mono.Now()
+	}
+	r.events = append(r.events, e)
+	if r.file == nil {
+		return e.T
+	}
+	b, err := json.Marshal(e)
+	if err == nil {
+		_, err = r.file.Write(append(b, '\n'))
+	}
+	if err != nil && r.err == nil {
+		r.err = fmt.Errorf("writing the history: %w", err)
+	}
+	return e.T
+}
+
+// sofar returns a copy of all events yet, in the order in which they were recorded.
+func (r *recorder) sofar() []history.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]history.Event(nil), r.events...)
+}
+
+// close ends the file and returns all events.
+func (r *recorder) close() ([]history.Event, error) {
+	events := r.sofar()
+	if r.file != nil {
+		if err := r.file.Close(); err != nil && r.err == nil {
+			r.err = fmt.Errorf("writing the history: %w", err)
+		}
+	}
+	return events, r.err
+}
