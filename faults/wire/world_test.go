@@ -13,9 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unwedge/unwedge/fakeservers/httpfake"
 	"github.com/unwedge/unwedge/fakeservers/journal"
+	"github.com/unwedge/unwedge/faults"
 	"github.com/unwedge/unwedge/internal/ready"
 )
+
+var _ faults.Wire = (*Proxy)(nil)
 
 // patience bounds every wait for something that must happen; it is never waited out in a test that passes.
 const patience = 20 * time.Second
@@ -24,8 +28,13 @@ const patience = 20 * time.Second
 const silence = 50 * time.Millisecond
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "child" {
-		os.Exit(Main(os.Args[2:]))
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "child":
+			os.Exit(Main(os.Args[2:]))
+		case "http-child":
+			os.Exit(httpfake.Main(os.Args[2:]))
+		}
 	}
 	os.Exit(m.Run())
 }
