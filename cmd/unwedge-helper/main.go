@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/unwedge/unwedge/fakeservers/stdio"
+	"github.com/unwedge/unwedge/harness/keeper"
 	"github.com/unwedge/unwedge/internal/buildinfo"
 )
 
@@ -27,6 +28,8 @@ func run(verb string, args []string) int {
 		return stdio.Holder(args)
 	case stdio.SleeperVerb:
 		return stdio.Sleeper(args)
+	case "keeper":
+		return keeper.Main(args)
 	case "version":
 		fmt.Println(buildinfo.Version)
 		return 0
@@ -35,6 +38,6 @@ func run(verb string, args []string) int {
 }
 
 func usage() int {
-	fmt.Fprintln(os.Stderr, "usage: unwedge-helper stdio|holder|sleeper|version ...")
+	fmt.Fprintln(os.Stderr, "usage: unwedge-helper stdio|holder|sleeper|keeper|version ...")
 	return 2
 }
