@@ -228,7 +228,7 @@ func (l *lab) scenario(ctx context.Context) error {
 	spawning.run(func(stop <-chan struct{}) { l.spawns(ctx, stop) })
 	defer spawning.stop()
 	l.ladder(ctx)
-	l.look(ctx, "after")
+	l.look(ctx, "after", history.LoadExtra)
 	return ctx.Err()
 }
 

@@ -189,18 +189,20 @@ func (l *lab) probe(ctx context.Context, server, rung string, atOnce int, deadli
 			begun := now()
 			wg.Go(func() {
 				defer func() { <-free }()
-				r.add(begun, l.through(ctx, call{server: server, tool: toolEcho, load: history.LoadProbe, want: wantAny}))
+				o := l.through(ctx, call{server: server, tool: toolEcho, load: history.LoadProbe, want: wantAny})
+				if r.add(begun, o) {
+					l.rec.add(history.Event{
+						Kind: history.Good, Server: server, Rung: rung, Call: r.calls[0],
+						Detail: fmt.Sprintf("%d good calls in a row", inARow),
+					})
+				}
 			})
 		default:
 		}
 		wait(ctx, s.Exited(), probePause)
 	}
 	wg.Wait()
-	if !r.full() {
-		return false
-	}
-	l.rec.add(history.Event{Kind: history.Good, Server: server, Rung: rung, Call: r.calls[0], Detail: fmt.Sprintf("%d good calls in a row", inARow)})
-	return true
+	return r.full()
 }
 
 // row counts good calls in a row, in the order in which they end. A bad one breaks the row, unless it began before the row did: then it is
@@ -211,11 +213,13 @@ type row struct {
 	calls []int64
 }
 
-func (r *row) add(begun mono.Time, o outcome) {
+// add reports whether this call was the one that filled the row.
+func (r *row) add(begun mono.Time, o outcome) (filled bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case len(r.calls) >= inARow:
+		return false
 	case o.good:
 		if len(r.calls) == 0 {
 			r.begun = begun
@@ -224,6 +228,7 @@ func (r *row) add(begun mono.Time, o outcome) {
 	case begun >= r.begun:
 		r.calls = nil
 	}
+	return len(r.calls) == inARow
 }
 
 func (r *row) full() bool {

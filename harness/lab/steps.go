@@ -235,7 +235,7 @@ func (l *lab) reconnect(ctx context.Context, server string) (detail string) {
 func (l *lab) listStep(ctx context.Context, n int, st scenario.Step) (detail string) {
 	deadline := time.Now().Add(budget.Fast(l.profile, l.slack()))
 	for {
-		tools, err := l.list(ctx, n, st.ListTools)
+		tools, err := l.list(ctx, history.LoadStep, n, st.ListTools)
 		detail = offer(st, tools, err, l.toolsOf(st.ListTools))
 		if detail == "" || time.Now().After(deadline) || !wait(ctx, nil, budget.Poll) {
 			return detail
@@ -259,13 +259,13 @@ func offer(st scenario.Step, tools []string, err error, all []string) string {
 var errList = errors.New("listing failed")
 
 // list asks the target for its tools and records the answer; it returns the names of one server's.
-func (l *lab) list(ctx context.Context, step int, server string) ([]string, error) {
+func (l *lab) list(ctx context.Context, load string, step int, server string) ([]string, error) {
 	begun := now()
 	ctx, cancel := context.WithTimeout(ctx, l.stretched(2*l.calls.usual))
 	defer cancel()
 	tools, derr := l.session().List(ctx)
 	at := now()
-	e := history.Event{T: at, Kind: history.ListEnd, Step: step, Server: server, Tools: tools, OK: derr == nil, D: int64(at.Sub(begun))}
+	e := history.Event{T: at, Kind: history.ListEnd, Load: load, Step: step, Server: server, Tools: tools, OK: derr == nil, D: int64(at.Sub(begun))}
 	if derr != nil {
 		e.Err = clipError(derr)
 	}

@@ -92,7 +92,7 @@ func (l *lab) baseline(ctx context.Context) bool {
 		ok = ok && good
 	}
 	if ok {
-		l.look(ctx, "baseline")
+		l.look(ctx, "baseline", history.LoadBaseline)
 	}
 	return ok
 }
@@ -135,12 +135,12 @@ func (l *lab) targetGone() bool {
 }
 
 // look records what the target offers, says of itself and needs, at a quiet moment.
-func (l *lab) look(ctx context.Context, when string) {
+func (l *lab) look(ctx context.Context, when, load string) {
 	if l.targetGone() || ctx.Err() != nil {
 		return
 	}
 	s := l.session()
-	l.settleList(ctx)
+	l.settleList(ctx, load)
 	if s.Supports(scenario.NeedStatus) {
 		ctx, cancel := context.WithTimeout(ctx, l.stretched(l.calls.usual))
 		defer cancel()
@@ -156,7 +156,7 @@ func (l *lab) look(ctx context.Context, when string) {
 }
 
 // settleList waits a moment until all tools of all servers are offered, then records the offer once, whatever it is.
-func (l *lab) settleList(ctx context.Context) {
+func (l *lab) settleList(ctx context.Context, load string) {
 	deadline := time.Now().Add(l.stretched(listSettle))
 	for {
 		bounded, cancel := context.WithTimeout(ctx, l.stretched(l.calls.usual))
@@ -166,7 +166,7 @@ func (l *lab) settleList(ctx context.Context) {
 			break
 		}
 	}
-	_, _ = l.list(ctx, 0, "") // what went wrong is in the history
+	_, _ = l.list(ctx, load, 0, "") // what went wrong is in the history
 }
 
 func (l *lab) allOffered(tools []driver.Tool) bool {

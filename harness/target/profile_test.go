@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
 
 func TestSettingsCarryTimingsAndOverrides(t *testing.T) {
@@ -53,5 +55,70 @@ func TestProgramsOfATestBinaryMustBeGiven(t *testing.T) {
 	p := Programs{Unwedge: "/u"}
 	if got := p.Small("keeper"); len(got) != 3 || got[1] != "internal" {
 		t.Fatal(got)
+	}
+}
+
+const good = `
+name: mygw
+version: 0.11.0
+command: [node, "{{here}}/driver.mjs"]
+env: {MODE: test}
+eras: [legacy]
+spawns: per-session
+transports: [stdio]
+timings: {call: 300s, connect: 60s, cooldown: 60s, strikes: 3, backoff_min: 1s, backoff_max: 60s}
+`
+
+func TestProfileFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(file, []byte(good), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Resolve(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Kind != KindDriver || p.Name != "mygw" || p.Timings.Cooldown.D() != time.Minute || p.BuiltIn {
+		t.Fatalf("%+v", p)
+	}
+	if got := p.command(Programs{}); got[1] != filepath.Join(filepath.Dir(file), "driver.mjs") {
+		t.Fatal(got)
+	}
+	if p, err := Parse("x/other.yaml", []byte("command: [a]")); err != nil || p.Name != "other" || p.Timings != nil {
+		t.Fatal(p, err)
+	}
+}
+
+func TestProfileMistakesAreLocated(t *testing.T) {
+	for text, want := range map[string]string{
+		"comand: [x]":                           `m.yaml:1:1: unknown field "comand"; did you mean "command"?`,
+		"name: x":                               "m.yaml:1:1: a driver needs a command",
+		"command: [x]\nspawns: per-serv":        `did you mean "per-server"?`,
+		"command: [x]\ntimings: {cooldown: 1s}": "m.yaml:2:10: timings need call",
+		"command: [x]\neras: [modrn]":           `m.yaml:2:8: "modrn" is none of legacy, modern; did you mean "modern"?`,
+		"command: [x]\nkind: gateway":           `"gateway" is none of driver`,
+		"command: [x]\ntimings: {call: 5}":      "m.yaml:2:17",
+		"command: [x]\ntimings: {call: 5s, connect: 1s, backoff_min: 2s, backoff_max: 1s}": "less than backoff_min",
+		"command: [x]\ntimings: {call: 5s, connect: 1s, retries: -1}":                      "m.yaml:2:43: -1 is negative",
+	} {
+		_, err := Parse("m.yaml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestUnknownTargets(t *testing.T) {
+	var u *UnknownError
+	if _, err := Resolve("bulitin"); !errors.As(err, &u) || u.Suggestion != BuiltInName {
+		t.Fatal(err)
+	}
+	if _, err := Resolve("no/such.yaml"); !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"": BuiltInName, "builtin": BuiltInName, "bare": BareName} {
+		if p, err := Resolve(name); err != nil || p.Name != want {
+			t.Fatal(p, err)
+		}
 	}
 }
