@@ -3,7 +3,7 @@ package faults
 import (
 	"slices"
 
-	"github.com/agext/levenshtein"
+	"github.com/unwedge/unwedge/internal/strictyaml"
 )
 
 // Kill is the fault behind a scenario's short "kill: server".
@@ -53,20 +53,12 @@ func OfClass(slug string) []Fault {
 	return fs
 }
 
-// minLikeness is the share of letters in common under which a suggestion would be a guess.
-const minLikeness = 0.5
-
 // Suggest returns the id of the catalogue that is nearest to a misspelt one, or "" when none is near.
 func Suggest(id string) string {
-	best, likeness := "", minLikeness
-	consider := func(candidate string) {
-		if l := levenshtein.Similarity(id, candidate, nil); l > likeness {
-			best, likeness = candidate, l
-		}
-	}
+	var known []string
 	for _, f := range Catalogue() {
-		consider(f.What().Class)
-		consider(f.What().ID)
+		i := f.What()
+		known = append(known, i.Class, i.ID)
 	}
-	return best
+	return strictyaml.Suggest(id, known)
 }

@@ -104,7 +104,7 @@ func TestSuggest(t *testing.T) {
 		"child-dies-idle/sigkil":   "child-dies-idle/sigkill",
 		"stdout-noise/banners":     "stdout-noise/banner",
 		"http-idle-silent-drop/":   "http-idle-silent-drop",
-		"CRASH-LOOP":               "",
+		"CRASH-LOOP":               "crash-loop",
 		"x":                        "",
 		"":                         "",
 		"child-stoped/for-good":    "child-stopped/for-good",

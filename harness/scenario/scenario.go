@@ -86,8 +86,8 @@ const (
 	// WaitLiveness is the time after which a silent server must have been found out: the liveness interval times one more
 	// than the misses that are forgiven.
 	WaitLiveness = "liveness"
-	// WaitBudget is the time after which the quick retries are used up and the target has parked the server: the sum of the whole
-	// backoff schedule, with its jitter, and one connect for each retry.
+	// WaitBudget is the time after which the quick retries of a server that dies at once are used up and the target has parked it: the
+	// sum of the whole backoff schedule at its longest jitter, and a process start for each retry.
 	WaitBudget = "budget"
 	// WaitParked is one slow retry of a parked server: the parked retry interval and one connect.
 	WaitParked = "parked"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unwedge/unwedge/fakeservers/script"
 	"github.com/unwedge/unwedge/faults"
+	"github.com/unwedge/unwedge/internal/strictyaml"
 )
 
 // Bounds of one step.
@@ -188,7 +189,7 @@ func (v *validator) wait(path string, st Step) {
 		v.problems = append(v.problems, &Problem{
 			Path:       path + ".wait",
 			Message:    fmt.Sprintf("%q is no wait: write a duration (250ms, 2s) or one of %s", st.Wait, strings.Join(waitWords, ", ")),
-			Suggestion: nearest(st.Wait, waitWords),
+			Suggestion: strictyaml.Suggest(st.Wait, waitWords),
 		})
 	}
 }

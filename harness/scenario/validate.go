@@ -10,6 +10,7 @@ import (
 
 	"github.com/unwedge/unwedge/fakeservers/script"
 	"github.com/unwedge/unwedge/faults"
+	"github.com/unwedge/unwedge/internal/strictyaml"
 )
 
 // Bounds of a scenario. They keep a typo from starting thousands of processes or a run that never ends.
@@ -98,7 +99,7 @@ func (v *validator) word(path, what, value string, known []string) bool {
 	v.problems = append(v.problems, &Problem{
 		Path:       path,
 		Message:    fmt.Sprintf("unknown %s %q: write one of %s", what, value, strings.Join(known, ", ")),
-		Suggestion: nearest(value, known),
+		Suggestion: strictyaml.Suggest(value, known),
 	})
 	return false
 }
@@ -108,7 +109,7 @@ func (v *validator) header() {
 	if s.Class != "" {
 		if _, ok := faults.ClassBySlug(s.Class); !ok {
 			v.problems = append(v.problems, &Problem{
-				Path: "class", Message: fmt.Sprintf("unknown class %q", s.Class), Suggestion: nearest(s.Class, classSlugs()),
+				Path: "class", Message: fmt.Sprintf("unknown class %q", s.Class), Suggestion: strictyaml.Suggest(s.Class, classSlugs()),
 			})
 		}
 	}
@@ -158,8 +159,10 @@ func (v *validator) servers() {
 		v.add("servers", "%d servers are more than the %d that a scenario may have", len(v.s.Servers), maxServers)
 	}
 	for _, n := range v.names() {
-		path, srv := "servers."+n, v.s.Servers[n]
-		if !name.MatchString(n) {
+		path, srv := fmt.Sprintf("servers[%q]", n), v.s.Servers[n]
+		if name.MatchString(n) {
+			path = "servers." + n
+		} else {
 			v.add(path, "%q is no name for a server: letters, digits, - and _, at most 32 of them", n)
 		}
 		v.word(path+".transport", "transport", srv.Transport, transports)
@@ -172,7 +175,7 @@ func (v *validator) servers() {
 
 func (v *validator) script(path string, srv Server) {
 	for _, p := range script.Problems(script.Validate(srv.Script)) {
-		problem := &Problem{Path: path, Message: p.Message, Suggestion: nearest(p.Value, p.Known)}
+		problem := &Problem{Path: path, Message: p.Message, Suggestion: strictyaml.Suggest(p.Value, p.Known)}
 		if p.Path != "" {
 			problem.Path += "." + p.Path
 		}

@@ -37,7 +37,7 @@ func TestValidateFindsWhatIsWrong(t *testing.T) {
 		{"unknown transport", one(Server{Transport: "stdoi"}), "servers.srv.transport", `unknown transport "stdoi"`, "stdio"},
 		{"no transport", one(Server{}), "servers.srv.transport", "unknown transport", ""},
 		{"proxied stdio", one(Server{Transport: "stdio", Proxy: true}), "servers.srv.proxy", "only an http server", ""},
-		{"name with a dot", func(s *Scenario) { s.Servers["a.b"] = Server{Transport: "stdio"} }, "servers.a.b", "no name", ""},
+		{"name with a dot", func(s *Scenario) { s.Servers["a.b"] = Server{Transport: "stdio"} }, `servers["a.b"]`, "no name", ""},
 		{"script of the wrong transport", one(Server{Transport: "http", Script: script.Script{
 			Rules: []script.Rule{{Do: []script.Action{{Deaf: true}}}}}}),
 			"servers.srv.script.rules[0].do[0]", "deaf needs a stdio server", ""},

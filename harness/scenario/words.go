@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agext/levenshtein"
-
 	"github.com/unwedge/unwedge/fakeservers/script"
 	"github.com/unwedge/unwedge/faults"
 	"github.com/unwedge/unwedge/harness/driver"
@@ -47,20 +45,6 @@ func settingNames() []string {
 		names = append(names, name)
 	}
 	return names
-}
-
-// minLikeness is the share of letters in common under which a suggestion would be a guess.
-const minLikeness = 0.5
-
-// nearest returns the known word that is most like a misspelt one, or "".
-func nearest(word string, known []string) string {
-	best, likeness := "", minLikeness
-	for _, k := range known {
-		if l := levenshtein.Similarity(word, k, nil); l > likeness {
-			best, likeness = k, l
-		}
-	}
-	return best
 }
 
 // Text says in a few words what a step does, as stories tell it: "call srv.echo x3".
