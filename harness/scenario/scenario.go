@@ -62,7 +62,8 @@ type Step struct {
 	// server's script before anything starts. On belongs to Lift and Await as well.
 	Inject string `json:"inject,omitempty" yaml:"inject,omitempty"`
 	On     string `json:"on,omitempty" yaml:"on,omitempty"`
-	// Kill is short for injecting faults.Kill (child-dies-idle/sigkill) on this server and seeing it dead.
+	// Kill is short for injecting faults.Kill (child-dies-idle/sigkill) on this server, seeing it dead and lifting it: the
+	// next life is healthy.
 	Kill string `json:"kill,omitempty" yaml:"kill,omitempty"`
 	// Await is "observed": wait until the fault that is on has taken effect (before Lift this happens by itself).
 	Await string `json:"await,omitempty" yaml:"await,omitempty"`

@@ -149,7 +149,9 @@ func (v *validator) inject(path string, st Step) {
 		v.add(at, "%s is still on at %q: lift it first", on, server)
 		return
 	}
-	v.on[server] = info.ID
+	if st.Kill == "" { // which is lifted as soon as it is seen
+		v.on[server] = info.ID
+	}
 }
 
 func (v *validator) lift(path string, st Step) {

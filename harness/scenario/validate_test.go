@@ -82,7 +82,8 @@ func TestValidateFindsWhatIsWrong(t *testing.T) {
 		{"http fault on stdio", steps(Step{Inject: "http-401-window", On: "srv"}), "steps[0].inject", "needs a server on http", ""},
 		{"kill over http", steps(Step{Kill: "web"}), "steps[0].kill", "needs a server on stdio", ""},
 		{"kill an unknown server", steps(Step{Kill: "serv"}), "steps[0].kill", `unknown server "serv"`, "srv"},
-		{"second fault while one is on", steps(Step{Kill: "srv"}, Step{Inject: "child-stopped/for-good", On: "srv"}),
+		{"second fault while one is on", steps(Step{Inject: "crash-loop", On: "srv"}, Step{Kill: "srv"}), "steps[1].kill", "still on", ""},
+		{"third fault while one is on", steps(Step{Inject: "crash-loop", On: "srv"}, Step{Inject: "child-stopped/for-good", On: "srv"}),
 			"steps[1].inject", "still on", ""},
 		{"two scripted faults on one server", steps(
 			Step{Inject: "stdout-noise/bom", On: "srv"}, Step{Lift: "stdout-noise/bom", On: "srv"},
@@ -90,7 +91,7 @@ func TestValidateFindsWhatIsWrong(t *testing.T) {
 		{"lift of an unknown fault", steps(Step{Lift: "crash-lop", On: "srv"}), "steps[0].lift", "unknown fault", "crash-loop"},
 		{"lift before the injection", steps(Step{Lift: "crash-loop/at-start", On: "srv"}), "steps[0].lift", "is not on", ""},
 		{"await with no fault on", steps(Step{Await: "observed", On: "srv"}), "steps[0].await", "no fault is on", ""},
-		{"await of something else", steps(Step{Kill: "srv"}, Step{Await: "observd", On: "srv"}), "steps[1].await", "unknown event", "observed"},
+		{"await of something else", steps(Step{Inject: "crash-loop", On: "srv"}, Step{Await: "observd", On: "srv"}), "steps[1].await", "unknown event", "observed"},
 		{"unknown word for a wait", steps(Step{Wait: "cooldwn"}), "steps[0].wait", "no wait", "cooldown"},
 		{"no time to wait", steps(Step{Wait: "0s"}), "steps[0].wait", "no time", ""},
 		{"wait without end", steps(Step{Wait: "999h"}), "steps[0].wait", "longer", ""},
@@ -134,6 +135,7 @@ func TestValidateLetsThrough(t *testing.T) {
 		{"a fault that is lifted and injected again", steps(
 			Step{Inject: "crash-loop/at-start", On: "srv"}, Step{Lift: "crash-loop/at-start", On: "srv"},
 			Step{Inject: "crash-loop/at-start", On: "srv"})},
+		{"kills, one after the other", steps(Step{Kill: "srv"}, Step{Call: "srv.echo", Expect: "any"}, Step{Kill: "srv"})},
 		{"faults on two servers at once", steps(
 			Step{Inject: "stdout-noise/bom", On: "srv"}, Step{Inject: "http-401-window", On: "web"}, Step{Await: "observed", On: "web"})},
 		{"a class for its first variant, with the only server unnamed", func(s *Scenario) {
