@@ -76,7 +76,11 @@ func (l *life) aboutServer(a script.Action) {
 		l.sessions.forgotten(l.session)
 	case a.Exit != nil:
 		l.write(journal.Entry{Kind: journal.Exit, Code: *a.Exit})
+		l.cleanUp()
 		os.Exit(*a.Exit)
+	case a.Signal == "KILL", a.Signal == "SEGV":
+		l.cleanUp()
+		raise(a.Signal)
 	case a.Signal != "":
 		raise(a.Signal)
 	}

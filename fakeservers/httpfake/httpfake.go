@@ -65,12 +65,6 @@ func Main(args []string) int {
 	return run(config{dir: d, server: *server, role: *role, listen: *listen, eof: eof})
 }
 
-// Serve serves a script from an existing state folder until SIGTERM or SIGINT; ready gets the address once it is bound. It is for
-// people, who end it with Ctrl-C: stdin is left alone. The result is the exit code.
-func Serve(d *state.Dir, server, listen string, ready func(address string)) int {
-	return run(config{dir: d, server: server, listen: listen, ready: ready})
-}
-
 // run is one life from its first entry in the journal to its last.
 func run(c config) int {
 	stop := make(chan os.Signal, 1)

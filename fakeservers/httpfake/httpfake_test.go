@@ -1,10 +1,13 @@
 package httpfake
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,6 +23,7 @@ import (
 	"github.com/unwedge/unwedge/fakeservers/script"
 	"github.com/unwedge/unwedge/fakeservers/state"
 	"github.com/unwedge/unwedge/fakeservers/tools"
+	"github.com/unwedge/unwedge/internal/ready"
 )
 
 func TestHealthyInBothErasOnOneAddress(t *testing.T) {
@@ -338,7 +342,7 @@ func TestWhatOnlyStdioCanIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := Serve(d, "srv", "127.0.0.1:0", nil); code != 2 {
+	if code := run(config{dir: d, server: "srv", listen: "127.0.0.1:0"}); code != unusable {
 		t.Errorf("script: exit code %d", code)
 	}
 	w := newWorld(t, script.Script{})
@@ -360,6 +364,44 @@ func rule(tool string, do ...script.Action) script.Rule {
 
 func session(what string, number int) func(journal.Entry) bool {
 	return func(e journal.Entry) bool { return e.Kind == journal.Session && e.Detail == what && e.Code == number }
+}
+
+func TestPeopleRunAScriptFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.yaml")
+	script := "rules:\n- when: {tool: echo}\n  do: [{reply: {text: hello}}]\n"
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "user", file)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	address, ok := strings.CutPrefix(lines.Text(), "listening on http://")
+	if !ok {
+		t.Errorf("said %q", lines.Text())
+	}
+	w := &world{t: t, live: &child{info: ready.Info{Address: strings.TrimSuffix(address, Path)}}}
+	if _, body, err := w.post("echo", "n"); err != nil || !strings.Contains(body, "hello") {
+		t.Errorf("%q, %v", body, err)
+	}
+	lines.Scan()
+	folder := filepath.Dir(strings.TrimPrefix(lines.Text(), "journal: "))
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left behind: %v", folder, err)
+	}
 }
 
 func BenchmarkStart(b *testing.B) {

@@ -36,6 +36,8 @@ type config struct {
 	listen string
 	eof    <-chan struct{}      // closed when stdin ends; nil: nobody looks
 	ready  func(address string) // may be nil
+	// cleanup runs before a death by the script's own doing; may be nil.
+	cleanup func()
 }
 
 // life is one process of the fake, from its entry "spawn" to its entry "exit".
@@ -139,6 +141,12 @@ func (l *life) note(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "http fake:", err)
 		os.Exit(unusable)
+	}
+}
+
+func (l *life) cleanUp() {
+	if l.cleanup != nil {
+		l.cleanup()
 	}
 }
 

@@ -27,8 +27,13 @@ const patience = 20 * time.Second
 const legacyVersion = "2025-11-25"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "child" {
-		os.Exit(Main(os.Args[2:]))
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "child":
+			os.Exit(Main(os.Args[2:]))
+		case "user":
+			os.Exit(RunHTTP(os.Args[2], "", "127.0.0.1:0"))
+		}
 	}
 	os.Exit(m.Run())
 }
