@@ -1,0 +1,234 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/unwedge/unwedge/supervisor/internal/redact"
+	"github.com/unwedge/unwedge/supervisor/internal/sent"
+	"github.com/unwedge/unwedge/supervisor/internal/stdio"
+)
+
+// Protocol revisions that the eras are pinned to.
+const (
+	legacyVersion = "2025-11-25"
+	modernVersion = "2026-07-28"
+)
+
+// handshakeExit bounds the wait for go-sdk's Connect after its transport was aborted. It passes only if go-sdk
+// wedges, and then one goroutine is the price.
+const handshakeExit = 5 * time.Second
+
+// stdioDialer starts processes and remembers which handshake the server is known for.
+type stdioDialer struct {
+	server Server
+	set    Settings
+	client *mcp.Implementation
+	redact *redact.Redactor
+	noise  func(line []byte)
+
+	era   Era  // to begin with; AnyEra = ask
+	sure  bool // era comes from a session that worked
+	retry bool
+}
+
+func (d *stdioDialer) next() string { return "a new process is being started" }
+
+func (d *stdioDialer) again() bool { return d.retry }
+
+// dial starts the process and shakes hands. Of two handshakes the modern one comes first, unless the server is
+// known for the other; go-sdk falls back by itself when server/discover is refused, and the transport answers
+// for a server that stays silent. What is left to remember is the server that dies of it (SUP-6).
+func (d *stdioDialer) dial(ctx context.Context, changed func()) (link, error) {
+	d.retry = false
+	p, err := stdio.Start(stdio.Config{
+		Command: d.server.Command, Args: d.server.Args, Env: environment(d.server.Env), Dir: d.server.Dir,
+		MaxLine: d.set.MaxLine, MaxQueue: d.set.MaxQueue, StderrTail: d.set.StderrTail,
+		WriteTimeout: d.set.WriteTimeout, DiscoverTimeout: d.set.ProbeTimeout,
+		Redact: d.redact, OnNoise: d.noise,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &stdioLink{process: p}
+	version := modernVersion
+	if d.pinned(Legacy) {
+		version = legacyVersion
+	}
+	session, err := d.handshake(ctx, p, version, changed)
+	if err != nil {
+		d.learnFromFailure(p, err)
+		return l, err
+	}
+	l.session = session
+	l.modern.Store(session.InitializeResult().ProtocolVersion >= modernVersion)
+	if d.server.Era != AnyEra && l.facts().era != d.server.Era {
+		return l, errWrongEra
+	}
+	d.learn(p, l.facts().era)
+	return l, nil
+}
+
+// pinned reports whether the next handshake is of one era only.
+func (d *stdioDialer) pinned(e Era) bool {
+	return d.server.Era == e || d.server.Era == AnyEra && d.era == e
+}
+
+// handshake runs go-sdk's Connect, which may ignore ctx, and aborts the transport beneath it when ctx ends.
+func (d *stdioDialer) handshake(
+	ctx context.Context, p *stdio.Process, version string, changed func(),
+) (*mcp.ClientSession, error) {
+	client := mcp.NewClient(d.client, &mcp.ClientOptions{
+		Capabilities:           &mcp.ClientCapabilities{}, // we have no roots to list and nobody to ask
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed() },
+	})
+	type connected struct {
+		session *mcp.ClientSession
+		err     error
+	}
+	done := make(chan connected, 1)
+	go func() {
+		s, err := client.Connect(ctx, p, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		done <- connected{s, err}
+	}()
+	select {
+	case c := <-done:
+		return c.session, c.err
+	case <-ctx.Done():
+	}
+	p.Abort("was not ready in time")
+	select {
+	case <-done:
+	case <-time.After(handshakeExit):
+	}
+	return nil, ctx.Err()
+}
+
+// learn remembers the era of a session that works. A refusal that says nothing about the era (an internal error,
+// say) serves for this session only: the next attempt asks again, so that no server is downgraded for good.
+func (d *stdioDialer) learn(p *stdio.Process, spoken Era) {
+	if d.server.Era != AnyEra {
+		return
+	}
+	d.era, d.sure = spoken, true
+	if spoken == Legacy && p.Discovered() == stdio.Refused {
+		d.era = AnyEra
+	}
+}
+
+// learnFromFailure decides which handshake comes next.
+func (d *stdioDialer) learnFromFailure(p *stdio.Process, err error) {
+	if d.server.Era != AnyEra {
+		return
+	}
+	switch asked := p.Discovered(); {
+	case asked == stdio.Pending || asked == stdio.Silent: // it died of the question, or never got over it
+		if d.era == AnyEra {
+			d.era, d.sure, d.retry = Legacy, false, true
+		}
+	case d.era == Legacy && (!d.sure || as[*jsonrpc.Error](err) != nil): // the guess was wrong, or the server has changed
+		d.era, d.sure = AnyEra, false
+	}
+}
+
+func environment(extra map[string]string) []string {
+	env := os.Environ()
+	for k, v := range extra {
+		env = append(env, k+"="+v)
+	}
+	return env
+}
+
+// stdioLink is a session with a child process.
+type stdioLink struct {
+	process *stdio.Process
+	session *mcp.ClientSession // nil after a failed handshake
+	modern  atomic.Bool
+}
+
+func (l *stdioLink) call(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return l.session.CallTool(ctx, p)
+}
+
+func (l *stdioLink) list(ctx context.Context) ([]*mcp.Tool, error) { return listAll(ctx, l.session) }
+
+func (l *stdioLink) withdraw(m *sent.Mark) bool { return l.process.Withdraw(m) }
+func (l *stdioLink) probe()                     { l.process.Probe(l.modern.Load()) }
+func (l *stdioLink) rx() uint64                 { return l.process.Rx() }
+func (l *stdioLink) dead() <-chan struct{}      { return l.process.Dead() }
+func (l *stdioLink) doomed() bool               { return l.process.Doomed() }
+func (l *stdioLink) frozen() bool               { return l.process.Frozen() }
+func (l *stdioLink) abort(what string)          { l.process.Abort(what) }
+
+func (l *stdioLink) death() death {
+	d := l.process.Death()
+	return death{what: d.What, exit: d.Exit, kind: KindTransport}
+}
+
+// stop ends the process, then go-sdk's session, which has nothing left to wait for then.
+func (l *stdioLink) stop(grace time.Duration, hurry <-chan struct{}) {
+	l.process.Stop(grace, hurry)
+	if l.session != nil {
+		closeSession(l.session)
+	}
+}
+
+func (l *stdioLink) facts() facts {
+	f := facts{pid: l.process.Pid(), era: Legacy, noise: l.process.Noise(), stderr: l.process.Stderr()}
+	if l.modern.Load() {
+		f.era = Modern
+	}
+	return f
+}
+
+// closeSession frees what go-sdk keeps for a session whose transport is dead. It returns at once then; if it does
+// not, it is left behind rather than waited for.
+func closeSession(s *mcp.ClientSession) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Close()
+	}()
+	select {
+	case <-done:
+	case <-time.After(handshakeExit):
+	}
+}
+
+const (
+	// maxToolPages and maxTools bound a list that never ends.
+	maxToolPages = 1000
+	maxTools     = 100_000
+)
+
+var errEndlessList = errors.New("the list of tools does not end")
+
+// listAll reads all pages of tools/list. A server without tools has none.
+func listAll(ctx context.Context, s *mcp.ClientSession) ([]*mcp.Tool, error) {
+	var all []*mcp.Tool
+	params := &mcp.ListToolsParams{}
+	for range maxToolPages {
+		page, err := s.ListTools(ctx, params)
+		if rpc := as[*jsonrpc.Error](err); rpc != nil && rpc.Code == jsonrpc.CodeMethodNotFound {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Tools...)
+		if page.NextCursor == "" {
+			return all, nil
+		}
+		if page.NextCursor == params.Cursor || len(all) > maxTools {
+			break
+		}
+		params = &mcp.ListToolsParams{Cursor: page.NextCursor}
+	}
+	return nil, errEndlessList
+}
