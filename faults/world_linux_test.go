@@ -15,11 +15,13 @@ import (
 	"time"
 
 	"github.com/unwedge/unwedge/fakeservers/control"
+	"github.com/unwedge/unwedge/fakeservers/httpfake"
 	"github.com/unwedge/unwedge/fakeservers/journal"
 	"github.com/unwedge/unwedge/fakeservers/script"
 	"github.com/unwedge/unwedge/fakeservers/state"
 	"github.com/unwedge/unwedge/fakeservers/stdio"
 	"github.com/unwedge/unwedge/faults"
+	"github.com/unwedge/unwedge/faults/wire"
 	"github.com/unwedge/unwedge/internal/mono"
 	"github.com/unwedge/unwedge/internal/proc"
 )
@@ -34,6 +36,10 @@ func TestMain(m *testing.M) {
 			os.Exit(stdio.Sleeper(os.Args[2:]))
 		case stdio.HolderVerb:
 			os.Exit(stdio.Holder(os.Args[2:]))
+		case "http":
+			os.Exit(httpfake.Main(os.Args[2:]))
+		case "proxy":
+			os.Exit(wire.Main(os.Args[2:]))
 		}
 	}
 	os.Exit(m.Run())
