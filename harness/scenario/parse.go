@@ -36,10 +36,13 @@ func Parse(file string, data []byte) (Scenario, error) {
 	return s, nil
 }
 
+// maxShown is how many mistakes are shown at once: nobody reads more, and each costs a look through the whole file.
+const maxShown = 20
+
 // located points problems into the file and joins them in its order.
 func located(file string, data []byte, problems []*Problem) error {
 	var found []*strictyaml.Error
-	for _, p := range problems {
+	for _, p := range problems[:min(len(problems), maxShown)] {
 		found = append(found, strictyaml.At(file, data, p.Path, p.Message, p.Suggestion))
 	}
 	slices.SortStableFunc(found, func(a, b *strictyaml.Error) int {
