@@ -22,7 +22,6 @@ type injection struct {
 	observed chan struct{} // closed when it was seen, or never will be
 	giveUp   context.CancelFunc
 	err      error // of observing; set before observed is closed
-	kill     bool
 }
 
 // inject turns the step's fault on, and has it watched for from that moment, so that the history knows when it took effect and not
@@ -80,7 +79,7 @@ func (l *lab) awaitObserved(ctx context.Context, i *injection) error {
 // lift turns a fault off, once it has been seen, and waits until it is certainly off.
 func (l *lab) lift(ctx context.Context, i *injection) error {
 	if !i.On() {
-		return nil // a kill is lifted as soon as it was seen
+		return nil
 	}
 	seen := l.awaitObserved(ctx, i)
 	bounded, cancel := context.WithTimeout(ctx, l.stretched(faultBound))

@@ -12,6 +12,7 @@ import (
 	"github.com/unwedge/unwedge/fakeservers/script"
 	"github.com/unwedge/unwedge/fakeservers/stdio"
 	"github.com/unwedge/unwedge/faults/wire"
+	"github.com/unwedge/unwedge/harness/driver"
 	"github.com/unwedge/unwedge/harness/history"
 	"github.com/unwedge/unwedge/harness/keeper"
 	"github.com/unwedge/unwedge/harness/scenario"
@@ -37,6 +38,10 @@ func TestMain(m *testing.M) {
 			os.Exit(stdio.Sleeper(args))
 		case "driver bare":
 			os.Exit(bare.Main(args, os.Stdin, os.Stdout, os.Stderr))
+		case "driver odd":
+			os.Exit(driver.Run(&odd{how: args[0]}, os.Stdin, os.Stdout, os.Stderr))
+		case "lab killed":
+			runUntilKilled(args[0])
 		}
 	}
 	os.Exit(m.Run())
@@ -71,16 +76,4 @@ func line(e history.Event) string {
 		s += " err=" + e.Err.Message
 	}
 	return s
-}
-
-func TestHealthyScenario(t *testing.T) {
-	events, err := Run(t.Context(), plan(t, scenario.Scenario{
-		ID:      "healthy",
-		Servers: map[string]scenario.Server{"a": {Transport: "stdio"}, "b": {Transport: "http", Proxy: true}},
-		Steps:   []scenario.Step{{Call: "a.echo"}, {Call: "b.effect", Times: 3}},
-	}))
-	show(t, events)
-	if err != nil {
-		t.Fatal(err)
-	}
 }

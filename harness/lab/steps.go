@@ -94,12 +94,7 @@ func (l *lab) injectStep(ctx context.Context, n int, st scenario.Step) error {
 		if st.Kill == "" {
 			return nil
 		}
-		// A killed life is over and the next one is healthy: nothing is left to lift but the record.
-		i := l.on[len(l.on)-1]
-		if err := l.awaitObserved(ctx, i); err != nil {
-			return err
-		}
-		return l.lift(ctx, i)
+		return l.awaitObserved(ctx, l.on[len(l.on)-1])
 	}
 	return nil
 }
@@ -187,8 +182,12 @@ func (l *lab) waitFor(st scenario.Step) time.Duration {
 	return l.stretched(d) + waitMargin
 }
 
-// jitterMost is how much longer than its schedule a backoff with jitter may be.
-const jitterMost = 1.5
+const (
+	// jitterMost is how much longer than its schedule a backoff with jitter may be.
+	jitterMost = 1.5
+	// processStart is what one start of a server that dies at once takes, on a quiet machine.
+	processStart = 100 * time.Millisecond
+)
 
 func declaredWait(t *target.Timings, word string) time.Duration {
 	switch word {
@@ -207,7 +206,7 @@ func declaredWait(t *target.Timings, word string) time.Duration {
 			sum += d
 			d = min(2*d, max(t.BackoffMin.D(), t.BackoffMax.D()))
 		}
-		return time.Duration(float64(sum)*jitterMost) + time.Duration(max(1, t.Retries))*t.Connect.D()
+		return time.Duration(float64(sum)*jitterMost) + time.Duration(max(1, t.Retries))*processStart
 	case scenario.WaitParked:
 		if t.ParkedRetry == 0 {
 			return 0

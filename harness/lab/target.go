@@ -24,7 +24,7 @@ const (
 	// baselineBound is what a target may take for it, beyond two declared connects and calls.
 	baselineBound = 10 * time.Second
 	// listSettle is how long a target may take to offer all tools after its servers have answered calls, on a quiet machine.
-	listSettle = 2 * time.Second
+	listSettle = time.Second
 )
 
 // running is a target that was started.
