@@ -108,10 +108,14 @@ func (o *owner) whatNext() string {
 	}
 	next := max(0, time.Until(b.NextTry)).Round(time.Millisecond)
 	switch b.State {
+	case StateBackoff:
+		if next == 0 {
+			return o.dialer.next() + "; try again"
+		}
 	case StateParked:
 		return fmt.Sprintf("the server is parked after %d failures: next attempt in %v, or when asked for", b.Retries, next)
 	case StateNeedsAuth:
 		return fmt.Sprintf("it needs credentials: next attempt in %v, or when asked for", next)
 	}
-	return fmt.Sprintf("next attempt in %v (retry %d of %d)", next, max(1, b.Retries), o.set.Retries)
+	return fmt.Sprintf("next attempt in %v (%d failures so far, parked after %d)", next, b.Retries, o.set.Retries+1)
 }

@@ -157,8 +157,7 @@ func (s *Supervisor) Reconnect(ctx context.Context, server string) error {
 		return s.unknown(server, "")
 	}
 	if e := o.reconnect(ctx); e != nil {
-		e.Next = o.whatNext()
-		return e
+		return o.toCaller(e, "")
 	}
 	return nil
 }
