@@ -76,6 +76,14 @@ func TestHungCalls(t *testing.T) {
 		f := only(g, find(g, name, w.at(9000).done()))
 		g.Expect(f.Note).To(Equal("a call to srv.echo with a deadline of 5.0 s was never answered"))
 	})
+	t.Run("given up on by the harness", func(t *testing.T) {
+		g := NewWithT(t)
+		w := recovers()
+		w.at(2000).calls("srv", history.LoadProbe, 12000, func(_, e *history.Event) { *e = history.Event{T: e.T, Kind: e.Kind, Call: e.Call} })
+		f := only(g, find(g, name, w.at(15000).done()))
+		g.Expect(f.Note).To(HaveSuffix("was never answered"))
+		g.Expect(f.Evidence[1].Text).To(Equal("given up on; still no answer"))
+	})
 	t.Run("no end, but the target was closed or killed before the deadline", func(t *testing.T) {
 		g := NewWithT(t)
 		w := recovers()

@@ -1,23 +1,27 @@
 package oracle
 
 import (
+	"time"
+
 	"github.com/unwedge/unwedge/fakeservers/journal"
-	"github.com/unwedge/unwedge/harness/budget"
 	"github.com/unwedge/unwedge/harness/history"
 	"github.com/unwedge/unwedge/harness/verdict"
 	"github.com/unwedge/unwedge/internal/mono"
 )
+
+// deathNotice is how long a death may go unnoticed: a hundred times what it takes to hear of it on a quiet machine.
+const deathNotice = 100 * time.Millisecond
 
 // deadPipeWrites reads what the stdin holder caught. Bytes that were on their way when the process died prove nothing; later
 // ones do: a dead process's pipe is no place to send a request to (NousResearch/hermes-agent#21006).
 func deadPipeWrites(v *view) []verdict.Finding {
 	var out []verdict.Finding
 	for _, e := range v.entries {
-		if e.Kind != journal.Late || e.Role != "" || e.Bytes == 0 {
+		if e.Kind != journal.Late || e.Role != "" || e.Bytes == 0 || e.Detail == journal.LateUnread {
 			continue
 		}
 		died := v.diedBefore(e)
-		grace := budget.Fast(v.profile, v.slack(died, e.T))
+		grace := time.Duration(float64(deathNotice) * v.slack(died, e.T))
 		if e.T.Sub(died) <= grace {
 			continue
 		}

@@ -11,9 +11,10 @@
 //   - RunEnd closes a complete history. Without it the record broke off.
 //   - Baseline says that the servers were good before anything happened; Control, before and after, that a plain client thought so too.
 //   - Every Inject is followed by Observed and, later, Lifted for the same Fault and Server; FaultError says that this did not work out.
-//   - CallBegin and CallEnd share Call. Load, Want, Fast, Timeout, Step and Nonce stand on CallBegin; a call without an end was never
-//     answered. The calls of the recovery ladder have Load "probe".
-//   - The ladder writes Rung when it starts one for a Server ("load" first), and Good when enough good calls came in a row.
+//   - CallBegin and CallEnd share Call. Load, Want, Fast, Timeout, Step and Nonce stand on CallBegin. A call without an end was never
+//     answered; one whose end is neither OK nor has an Err was given up on. The calls of the recovery ladder have Load "probe".
+//   - The ladder writes Rung when it starts one for a Server ("load" first), and Good when enough good calls came in a row; Call is
+//     the first of them. A server with neither Inject nor Lifted, whose own script is the fault, is healthy when its ladder starts.
 //   - TargetExit is Expected when the harness ended the target. Leftover is Expected when it is no child of the target's making, such as the
 //     stdin holder of a fake.
 //   - ListEnd of a list_tools step carries its Step and Server.

@@ -40,7 +40,9 @@ func (v *view) overdue(c *call) (verdict.Finding, bool) {
 	at := c.T.Add(bound)
 	f := v.finding(verdict.FindingHungCall, c.Server, at, "a call to %s with a deadline of %s was never answered", c.name(), verdict.Span(deadline))
 	end := v.line(v.last, "the history ends; still no answer")
-	if c.done {
+	if c.done && !c.answered() {
+		end = v.line(c.end, "given up on; still no answer")
+	} else if c.done {
 		f.Note = v.clean("a call to " + c.name() + " with a deadline of " + verdict.Span(deadline) + " ended after " + verdict.Span(c.took()))
 		end = v.line(c.end, "it %s", v.outcome(c))
 	}
@@ -69,7 +71,7 @@ func (v *view) leftAlone(c *call, bound time.Duration) bool {
 // slowFailure judges a failure that the scenario wants fast. It counts from the moment the call met the fault: before, the server
 // may have been at work.
 func (v *view) slowFailure(c *call) (verdict.Finding, bool) {
-	if !c.Fast || !c.done || c.good() || v.ended(c) || v.closing(c) {
+	if !c.Fast || !c.answered() || c.good() || v.ended(c) || v.closing(c) {
 		return verdict.Finding{}, false
 	}
 	from := v.struck(c)
@@ -88,15 +90,18 @@ func (v *view) slowFailure(c *call) (verdict.Finding, bool) {
 	return f, true
 }
 
-// struck is when the fault met a call: the last thing that a fault or a rule did to its server, in the life that read the call,
-// before the call ended. A call that began after all that met it at once.
+// struck is when the fault met a call that was under way: the first thing that a rule did after it began, in the life that had read
+// it if any had; the end of that life; or the injection. A call that began after all that met it at once.
 func (v *view) struck(c *call) mono.Time {
-	t := c.T
 	life, read := v.readBy(c)
+	t, acted := c.T, false
 	for _, e := range v.entries {
-		acted := e.Kind == journal.Rule || e.Kind == journal.Exit || e.Kind == journal.Ack
-		if acted && e.Server == c.Server && e.Role == "" && (!read || e.Life == life) && e.T > t && e.T <= c.end {
-			t = e.T
+		if e.Server != c.Server || e.Role != "" || e.T <= c.T || e.T > c.end || read && e.Life != life {
+			continue
+		}
+		rule := e.Kind == journal.Rule || e.Kind == journal.Ack
+		if rule && !acted || read && e.Kind == journal.Exit {
+			t, acted = max(t, e.T), true
 		}
 	}
 	for _, e := range v.all(history.Inject, on(c.Server)) {

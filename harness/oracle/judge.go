@@ -52,8 +52,8 @@ func judge(r Run, twin *Run, oracles []Oracle, ladder func(*view) outcome) verdi
 }
 
 func classOf(r Run) string {
-	if r.Scenario.Class != "" {
-		return r.Scenario.Class
+	if c := r.Scenario.FaultClass(); c != "" {
+		return c
 	}
 	return faults.ClassOf(r.Scenario.ID)
 }
@@ -82,7 +82,9 @@ func ask(w *view, oracles []Oracle) (found []verdict.Finding, broken string) {
 
 // voidBy takes away the kinds of findings that the twin has as well.
 func voidBy(out *verdict.Verdict, twin Run, oracles []Oracle, builtIn bool) {
-	without, _ := ask(look(twin), oracles)
+	w := look(twin)
+	w.twin = true
+	without, _ := ask(w, oracles)
 	has := func(kind string) bool {
 		return slices.ContainsFunc(without, func(f verdict.Finding) bool { return f.Kind == kind })
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/unwedge/unwedge/fakeservers/journal"
 	"github.com/unwedge/unwedge/harness/driver"
 	"github.com/unwedge/unwedge/harness/history"
+	"github.com/unwedge/unwedge/harness/scenario"
 	"github.com/unwedge/unwedge/harness/verdict"
 )
 
@@ -38,6 +39,18 @@ func TestATwinVoidsWhatItShowsToo(t *testing.T) {
 	g.Expect(kindsOf(v.Findings)).To(Equal([]string{verdict.FindingUselessError}))
 	g.Expect(v.Voided).To(BeEmpty())
 	g.Expect(v.Pass).To(BeFalse())
+}
+
+func TestATwinIsNotAskedForWhatItsFaultWouldCause(t *testing.T) {
+	g := NewWithT(t)
+	listing := func(w *world) Run {
+		w.Scenario.Steps = append(w.Scenario.Steps, scenario.Step{ListTools: "srv", Tools: scenario.ToolsNone})
+		return w.at(1500).add(history.Event{Kind: history.ListEnd, Step: 3, Server: "srv", Load: history.LoadStep, Tools: toolsOf("srv")}).done()
+	}
+	twin := listing(given())
+	v := Judge(listing(recovers()), &twin)
+	g.Expect(kindsOf(v.Findings)).To(Equal([]string{verdict.FindingPhantomTool}))
+	g.Expect(v.Voided).To(BeEmpty())
 }
 
 func TestTheBuiltInSupervisorsTwinVoidsNothing(t *testing.T) {

@@ -111,12 +111,19 @@ func (v *view) lastLifted() mono.Time {
 	return t
 }
 
-// lifted is when the last fault on a server was off.
+// lifted is when the last fault on a server was off. A server without an injection has its fault in its script; it counts as healthy from
+// the moment its recovery was waited for.
 func (v *view) lifted(server string) (t mono.Time, ok bool) {
 	for _, e := range v.all(history.Lifted, on(server)) {
 		t, ok = e.T, true
 	}
-	return t, ok
+	if ok || len(v.all(history.Inject, on(server))) > 0 {
+		return t, ok
+	}
+	for _, e := range v.all(history.Rung, on(server)) {
+		return e.T, true
+	}
+	return 0, false
 }
 
 // unaskedExit is the first end of the target's process that nobody asked for.
@@ -191,7 +198,7 @@ func (v *view) climbOne(server string) outcome {
 			begun = r.T
 		}
 	}
-	first, ok := v.firstGood(server, begun, good.T)
+	first, ok := v.firstGood(server, begun, *good)
 	if !ok {
 		return o.unknown("no good call on record")
 	}
@@ -234,16 +241,20 @@ func (v *view) mustRestart(server string) bool {
 
 // byLoad judges a server that came back under steady load.
 func (v *view) byLoad(o outcome, lifted mono.Time, good history.Event) outcome {
-	first, ok := v.firstGood(o.server, lifted, good.T)
+	first, ok := v.firstGood(o.server, lifted, good)
 	if !ok {
 		return o.unknown("no good call on record")
 	}
+	asked := max(lifted, v.firstAsked(o.server, lifted))
 	o.back = first.Sub(lifted)
-	v.bound(&o, lifted, first)
+	v.bound(&o, asked, first)
 	o.class = verdict.Recovered
-	if o.budget.Known() && o.back > o.budget.Total {
-		o.class = verdict.Slow
-		o.note = "back by itself, later than declared"
+	switch {
+	case !o.budget.Known() || o.back <= o.budget.Total:
+	case first.Sub(asked) > o.budget.Total:
+		o.class, o.note = verdict.Slow, "back by itself, later than declared"
+	default:
+		o.note = "nobody asked for the first " + verdict.Span(asked.Sub(lifted))
 	}
 	return o
 }
@@ -271,11 +282,23 @@ func (v *view) byRung(o outcome, rung string, took time.Duration) outcome {
 	return o
 }
 
-// firstGood is when the unbroken row of good probe calls began that the lab called good at the given time.
-func (v *view) firstGood(server string, from, to mono.Time) (mono.Time, bool) {
+// firstAsked is when anybody first called a server that the fault had left, so that nobody is called slow who was not asked. A
+// call that was under way then asked at once.
+func (v *view) firstAsked(server string, lifted mono.Time) mono.Time {
+	for _, c := range v.calls {
+		if c.Server == server && (!c.done || c.end >= lifted) {
+			return c.T
+		}
+	}
+	return lifted
+}
+
+// firstGood is when the first of the good calls ended that the lab counted, or, where it does not say which that was, when the unbroken
+// row of good probe calls began that ends there.
+func (v *view) firstGood(server string, from mono.Time, good history.Event) (mono.Time, bool) {
 	var probes []*call
 	for _, c := range v.calls {
-		if c.Server == server && c.Load == history.LoadProbe && c.done && c.end >= from && c.end <= to {
+		if c.Server == server && c.Load == history.LoadProbe && c.done && within(c.end, from, good.T) {
 			probes = append(probes, c)
 		}
 	}
@@ -284,13 +307,22 @@ func (v *view) firstGood(server string, from, to mono.Time) (mono.Time, bool) {
 	})
 	first, ok := mono.Time(0), false
 	for _, c := range slices.Backward(probes) {
-		if !c.good() || c.Nonce != "" && !c.res.NonceOK {
+		own := c.good() && (c.Nonce == "" || c.res.NonceOK)
+		if own && good.Call != 0 && c.Call == good.Call {
+			return c.end, true
+		}
+		if !own && good.Call == 0 {
 			break
 		}
-		first, ok = c.end, true
+		if own {
+			first, ok = c.end, true
+		}
 	}
-	return first, ok
+	return first, ok && good.Call == 0
 }
+
+// within says whether t lies in a closed span.
+func within(t, from, to mono.Time) bool { return t >= from && t <= to }
 
 func ordinal(n int) string {
 	switch {

@@ -123,12 +123,62 @@ func TestSlow(t *testing.T) {
 	w.at(3000).add(history.Event{Kind: history.Tick, D: int64(1500 * time.Millisecond)})
 	v = Judge(w.done(), nil)
 	g.Expect(v.Result).To(Equal(verdict.Recovered))
-	g.Expect(v.Slack).To(BeNumerically("~", 2, 0.01))
+	g.Expect(v.Slack).To(BeNumerically("~", 2, 0.1))
 
 	// And with the lateness before the window it does not help.
 	w = late()
 	w.at(990).add(history.Event{Kind: history.Tick, D: int64(900 * time.Millisecond)})
 	g.Expect(Judge(w.done(), nil).Result).To(Equal(verdict.Slow))
+}
+
+func TestNobodyIsSlowWhoWasNotAsked(t *testing.T) {
+	g := NewWithT(t)
+	w := given()
+	w.fault(death, "srv", 1000, 1010)
+	v := Judge(w.at(3995).back(history.RungLoad, "srv").done(), nil)
+	g.Expect(v.Result).To(Equal(verdict.Recovered))
+	g.Expect(v.BackAfter).To(Equal(2990 * time.Millisecond))
+	g.Expect(v.Note).To(Equal("nobody asked for the first 3.0 s"))
+}
+
+func TestTheLabNamesTheFirstGoodCall(t *testing.T) {
+	g := NewWithT(t)
+	r := recovers().done()
+	row := []int64{}
+	good := -1
+	for i, e := range r.Events {
+		if e.Kind == history.CallBegin && e.Load == history.LoadProbe {
+			row = append(row, e.Call)
+		}
+		if e.Kind == history.Good {
+			good = i
+		}
+	}
+	r.Events[good].Call = row[len(row)-2] // an earlier one was good as well, but did not count
+	g.Expect(Judge(r, nil).BackAfter).To(Equal(210 * time.Millisecond))
+	r.Events[good].Call = row[0] // that one was bad
+	g.Expect(Judge(r, nil).Reason).To(Equal("no good call on record"))
+}
+
+func TestAFaultInTheScriptIsClimbedToo(t *testing.T) {
+	g := NewWithT(t)
+	wedged := func() *world {
+		w := given()
+		w.Scenario.Steps = []scenario.Step{{Call: "srv.echo"}}
+		w.at(1000).add(history.Event{Kind: history.StepBegin})
+		w.at(1010).rung(history.RungLoad, "srv")
+		w.at(1020).calls("srv", history.LoadProbe, 10, fails("EOF"))
+		return w
+	}
+	w := wedged()
+	w.at(9000).rung(history.RungRestart, "srv").now = 9100
+	v := Judge(w.back(history.RungRestart, "srv").done(), nil)
+	g.Expect(v.Reason).To(BeEmpty())
+	g.Expect(v.Result).To(Equal(verdict.Wedged))
+	w = wedged()
+	v = Judge(w.at(1200).back(history.RungLoad, "srv").done(), nil)
+	g.Expect(v.Result).To(Equal(verdict.Recovered))
+	g.Expect(v.BackAfter).To(Equal(195 * time.Millisecond))
 }
 
 func TestTheCapBoundsTheBudget(t *testing.T) {

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"github.com/unwedge/unwedge/fakeservers/journal"
 	"github.com/unwedge/unwedge/harness/history"
 	"github.com/unwedge/unwedge/harness/verdict"
 )
@@ -9,7 +10,13 @@ import (
 func orphans(v *view) []verdict.Finding {
 	var out []verdict.Finding
 	for _, e := range v.all(history.Leftover, func(e history.Event) bool { return !e.Expected }) {
-		f := v.finding(verdict.FindingOrphan, e.Server, e.T, "process %d is alive after the close", e.Pid)
+		server := e.Server
+		for _, j := range v.entries {
+			if j.Kind == journal.Spawn && j.Pid == e.Pid && server == "" {
+				server = j.Server
+			}
+		}
+		f := v.finding(verdict.FindingOrphan, server, e.T, "process %d is alive after the close", e.Pid)
 		f.Expected = "nothing that the target started is alive after it closed"
 		if c, ok := v.firstOf(history.CloseEnd); ok {
 			f.Evidence = append(f.Evidence, v.line(c.T, "the target has closed"))

@@ -25,6 +25,9 @@ func registryLies(v *view) []verdict.Finding {
 		lists := v.all(history.ListEnd, on(s.ListTools), func(e history.Event) bool {
 			return e.Step == i && (e.Load == "" || e.Load == history.LoadStep)
 		})
+		if v.twin && s.Tools == scenario.ToolsNone {
+			continue // nothing is wrong there that could withdraw them
+		}
 		if len(lists) > 0 {
 			out = append(out, v.compare(lists[len(lists)-1], s.ListTools, s.Tools, fmt.Sprintf("step %d: ", i+1))...)
 		}

@@ -25,7 +25,8 @@ type view struct {
 	zero    mono.Time // stories count from here: the first injection, else the first step, else the baseline
 	calls   []*call   // by begin
 	entries []journal.Entry
-	faulted []string // servers that a fault was injected into, sorted
+	faulted []string // servers that a fault was injected into or whose recovery was waited for, sorted
+	twin    bool     // the fault was left out: what is expected of it is not
 	secrets needles
 	byKind  map[history.Kind][]history.Event
 	metro   []history.Event // what budget.SlackIn reads
@@ -43,6 +44,11 @@ type call struct {
 // by trade: some targets dress transport errors as tool errors.
 func (c *call) good() bool {
 	return c.done && c.res.OK && c.res.Err == nil && (!c.res.IsError || c.Tool == failTool || c.res.NonceOK)
+}
+
+// answered says whether any answer came, good or bad. The end of a call that nobody answered says that the harness gave up.
+func (c *call) answered() bool {
+	return c.done && (c.res.OK || c.res.Err != nil || c.res.IsError)
 }
 
 // took is how long the caller waited.
@@ -68,7 +74,8 @@ func look(r Run) *view {
 		if e.Kind == history.Journal && e.Entry != nil {
 			v.entries = append(v.entries, *e.Entry)
 		}
-		if (e.Kind == history.Inject || e.Kind == history.FaultError) && e.Server != "" && !slices.Contains(v.faulted, e.Server) {
+		ill := e.Kind == history.Inject || e.Kind == history.FaultError || e.Kind == history.Rung
+		if ill && e.Server != "" && !slices.Contains(v.faulted, e.Server) {
 			v.faulted = append(v.faulted, e.Server)
 		}
 	}
@@ -275,7 +282,7 @@ func (c *call) name() string {
 // outcome says in a few words how a call ended.
 func (v *view) outcome(c *call) string {
 	switch {
-	case !c.done:
+	case !c.answered():
 		return "was never answered"
 	case c.good():
 		return "was answered"
