@@ -33,6 +33,8 @@ const (
 	// quietMargin is what the quiet rung adds to the longest time that the target declares, quietMost bounds that pause.
 	quietMargin = 500 * time.Millisecond
 	quietMost   = 2 * time.Minute
+	// fewCalls is how many calls follow a pause or a manual reconnect: enough for a row after some that fail, and no new load.
+	fewCalls = 2 * inARow
 	// freshBound is what a new target may take beyond two declared connects and calls: it has to load.
 	freshBound = 5 * time.Second
 )
@@ -58,9 +60,9 @@ func (l *lab) underLoad(ctx context.Context, servers []string) []string {
 		}
 		// Steps may have used up the budget after the lift; a few calls are due all the same.
 		least := begun.Add(inARow * 2 * probePause)
-		return l.probe(ctx, server, history.RungLoad, probesAtOnce, func() mono.Time {
+		return l.probe(ctx, probing{server: server, rung: history.RungLoad, atOnce: probesAtOnce, deadline: func() mono.Time {
 			return max(least, from.Add(l.recoveryBound(server, from)))
-		})
+		}})
 	})
 }
 
@@ -97,7 +99,7 @@ func (l *lab) quiet(ctx context.Context, servers []string) []string {
 	if !wait(ctx, l.session().Exited(), l.stretched(l.quietPause())) {
 		return servers
 	}
-	return l.eachQuietly(ctx, servers, history.RungQuiet, l.oneWay()+time.Second)
+	return l.eachQuietly(ctx, servers, probing{rung: history.RungQuiet, atMost: fewCalls}, l.oneWay()+time.Second)
 }
 
 func (l *lab) quietPause() time.Duration {
@@ -121,7 +123,7 @@ func (l *lab) poke(ctx context.Context, servers []string) []string {
 			l.rec.add(history.Event{Kind: history.Rung, Rung: history.RungPoke, Server: server, Detail: clip(detail)})
 		}
 	}
-	return l.eachQuietly(ctx, servers, history.RungPoke, l.oneWay()+time.Second)
+	return l.eachQuietly(ctx, servers, probing{rung: history.RungPoke, atMost: fewCalls}, l.oneWay()+time.Second)
 }
 
 // restart ends the target and starts a fresh one: what the user would have to do.
@@ -134,14 +136,17 @@ func (l *lab) restart(ctx context.Context, servers []string) []string {
 		}
 		return servers
 	}
-	return l.eachQuietly(ctx, servers, history.RungRestart, 2*l.oneWay()+freshBound)
+	return l.eachQuietly(ctx, servers, probing{rung: history.RungRestart}, 2*l.oneWay()+freshBound)
 }
 
 // eachQuietly calls each server, one call at a time, until it is good or the bound is over.
-func (l *lab) eachQuietly(ctx context.Context, servers []string, rung string, bound time.Duration) []string {
+func (l *lab) eachQuietly(ctx context.Context, servers []string, p probing, bound time.Duration) []string {
 	begun := now()
+	p.atOnce, p.deadline = 1, func() mono.Time { return begun.Add(l.stretched(bound)) }
 	return l.eachOf(servers, func(server string) bool {
-		return l.probe(ctx, server, rung, 1, func() mono.Time { return begun.Add(l.stretched(bound)) })
+		p := p
+		p.server = server
+		return l.probe(ctx, p)
 	})
 }
 
@@ -173,26 +178,36 @@ func (l *lab) eachOf(servers []string, good func(server string) bool) []string {
 	return left
 }
 
+// probing says how a server is called until it is good.
+type probing struct {
+	server, rung string
+	atOnce       int // calls that may be out at the same time
+	atMost       int // calls altogether; 0 is without limit
+	deadline     func() mono.Time
+}
+
 // probe calls a server at a steady pace until it was good inARow times, the deadline has passed or the target is gone. All calls
 // that it began have ended when it returns.
-func (l *lab) probe(ctx context.Context, server, rung string, atOnce int, deadline func() mono.Time) bool {
+func (l *lab) probe(ctx context.Context, p probing) bool {
 	s := l.session()
 	if s == nil {
 		return false
 	}
 	r := &row{}
-	free := make(chan struct{}, atOnce)
+	free := make(chan struct{}, p.atOnce)
 	var wg sync.WaitGroup
-	for now() < deadline() && !r.full() && ctx.Err() == nil && !l.targetGone() {
+	made := 0
+	for now() < p.deadline() && (p.atMost == 0 || made < p.atMost) && !r.full() && ctx.Err() == nil && !l.targetGone() {
 		select {
 		case free <- struct{}{}:
+			made++
 			begun := now()
 			wg.Go(func() {
 				defer func() { <-free }()
-				o := l.through(ctx, call{server: server, tool: toolEcho, load: history.LoadProbe, want: wantAny})
+				o := l.through(ctx, call{server: p.server, tool: toolEcho, load: history.LoadProbe, want: wantAny})
 				if r.add(begun, o) {
 					l.rec.add(history.Event{
-						Kind: history.Good, Server: server, Rung: rung, Call: r.calls[0],
+						Kind: history.Good, Server: p.server, Rung: p.rung, Call: r.calls[0],
 						Detail: fmt.Sprintf("%d good calls in a row", inARow),
 					})
 				}

@@ -186,8 +186,6 @@ func TestBareClientNeedsARestart(t *testing.T) {
 			{Call: "srv.echo"}, {Kill: "srv"}, {Call: "srv.echo", Times: 3, Expect: "any"}, {Wait: "cooldown"},
 		},
 	})
-	short := script.Duration(100 * time.Millisecond)
-	p.Profile.Timings = &target.Timings{Call: script.Duration(2 * time.Second), Connect: short, StopGrace: short}
 	p.MaxRecovery = 500 * time.Millisecond
 	events := run(t, p)
 	injected := one(t, events, history.Inject, on("srv"))
