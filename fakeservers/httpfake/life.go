@@ -89,7 +89,7 @@ func begin(c config, s script.Script) (*life, error) {
 
 // open binds the port and says where.
 func (l *life) open() error {
-	listener, err := net.Listen("tcp", l.listen)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", l.listen)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (s *sdk) forget() {
 	s.legacy = s.make(false)
 	s.mu.Unlock()
 	for session := range old.server.Sessions() {
-		go session.Close() // waits for calls in flight
+		go func() { _ = session.Close() }() // waits for calls in flight; that the session was gone is fine
 	}
 }
 

@@ -205,8 +205,15 @@ func (w *world) echo(s *mcp.ClientSession, nonce string) {
 	}
 }
 
+// reply is an HTTP answer, read to its end.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
 // post sends one modern request without go-sdk, so that the test sees the bare answer.
-func (w *world) post(tool, nonce string, header ...string) (*http.Response, string, error) {
+func (w *world) post(tool, nonce string, header ...string) (reply, error) {
 	w.t.Helper()
 	body := `{"jsonrpc":"2.0","id":"x7","method":"tools/call","params":{"name":"` + tool + `","arguments":{"nonce":"` +
 		nonce + `"},"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modernVersion +
@@ -226,9 +233,9 @@ func (w *world) post(tool, nonce string, header ...string) (*http.Response, stri
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	resp, err := c.Do(req)
 	if err != nil {
-		return nil, "", err
+		return reply{}, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	return resp, string(b), err
+	return reply{resp.StatusCode, resp.Header, string(b)}, err
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -62,7 +63,7 @@ func serve(listen, readyFile string) (<-chan error, error) {
 	zerolog.SetGlobalLevel(zerolog.Disabled) // the bandwidth toxic logs to zerolog's global logger
 	toxics.Register()
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	l, err := net.Listen("tcp", listen)
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", listen)
 	if err != nil {
 		return nil, err
 	}
