@@ -43,7 +43,7 @@ func (*halfOpen) kind() State { return HalfOpen }
 func (h *halfOpen) allow() (Permit, error) {
 	b := h.breaker
 	if int64(b.now()) < h.blocked.Load() {
-		return h.reject()
+		return Permit{}, h.reject()
 	}
 	b.mu.Lock()
 	if b.current.Load() != h.self {
@@ -54,7 +54,7 @@ func (h *halfOpen) allow() (Permit, error) {
 	now := b.now() // again: waiting for the lock took time
 	if len(h.probes) == b.config.Probes {
 		if now < h.probes[0].until {
-			return h.reject()
+			return Permit{}, h.reject()
 		}
 		h.release(0)
 	}
@@ -64,9 +64,9 @@ func (h *halfOpen) allow() (Permit, error) {
 	return permit, nil
 }
 
-func (h *halfOpen) reject() (Permit, error) {
+func (h *halfOpen) reject() error {
 	h.breaker.rejected.add()
-	return Permit{}, h.breaker.errHalfOpen
+	return h.breaker.errHalfOpen
 }
 
 func (h *halfOpen) settle(p Permit, o outcome) {
