@@ -1,0 +1,42 @@
+package bare
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/unwedge/unwedge/harness/driver"
+)
+
+func (c *client) transport(s driver.Server) mcp.Transport {
+	if s.URL != "" {
+		return &mcp.StreamableClientTransport{
+			Endpoint:   s.URL,
+			HTTPClient: &http.Client{Transport: headers{s.Headers, http.DefaultTransport.(*http.Transport).Clone()}},
+		}
+	}
+	cmd := exec.Command(s.Command, s.Args...) // stderr goes to the null device, so it is drained
+	cmd.Env = os.Environ()
+	for name, value := range s.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	return &mcp.CommandTransport{Command: cmd, TerminateDuration: millis(c.config.Settings.StopGraceMS, defaultGrace)}
+}
+
+// headers adds the configured headers to every request.
+type headers struct {
+	values map[string]string
+	next   http.RoundTripper
+}
+
+func (h headers) RoundTrip(req *http.Request) (*http.Response, error) {
+	if len(h.values) > 0 {
+		req = req.Clone(req.Context())
+		for name, value := range h.values {
+			req.Header.Set(name, value)
+		}
+	}
+	return h.next.RoundTrip(req)
+}
