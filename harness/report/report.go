@@ -1,5 +1,8 @@
 // Package report writes what a run found: the text a person reads, verdicts.json, junit.xml, summary.md. It computes nothing that
-// is not in the Report.
+// is not in the Report. It imports harness/verdict and nothing else of the harness.
+//
+// text.go and story.go are what the terminal shows, rows.go the words of a table's row, which text and Markdown share. A newcomer
+// most often changes a word there, and then the golden files: go test ./harness/report -update.
 package report
 
 import (
@@ -25,7 +28,14 @@ type Report struct {
 	Causes        []verdict.Cause   `json:"causes,omitempty"`
 	Interrupted   bool              `json:"interrupted,omitempty"` // cut short by the user: a partial report
 	Out           string            `json:"-"`                     // the --out folder
+	// Chosen is how many scenarios were to run; Verdicts hold fewer when the run was interrupted. 0 = as many as there are.
+	Chosen int `json:"chosen,omitempty"`
+	// FailOn is what makes the run fail; the zero value is the default.
+	FailOn verdict.FailOn `json:"-"`
 }
+
+// ExitCode is the exit code that the report stands for.
+func (r Report) ExitCode() int { return verdict.ExitCode(r.Verdicts, r.Interrupted, r.FailOn) }
 
 // Healthy is what the baseline before any fault showed.
 type Healthy struct {
