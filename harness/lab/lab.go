@@ -33,6 +33,7 @@ import (
 	"github.com/unwedge/unwedge/fakeservers/script"
 	"github.com/unwedge/unwedge/fakeservers/state"
 	"github.com/unwedge/unwedge/harness/budget"
+	"github.com/unwedge/unwedge/harness/driver"
 	"github.com/unwedge/unwedge/harness/history"
 	"github.com/unwedge/unwedge/harness/keeper"
 	"github.com/unwedge/unwedge/harness/scenario"
@@ -56,6 +57,8 @@ type Plan struct {
 	Secret string
 	// MaxRecovery caps every budget; 0 = budget.DefaultCap.
 	MaxRecovery time.Duration
+	// Up is told what the target says of itself when it has started; nil is fine.
+	Up func(driver.Info)
 }
 
 // HistoryFile is the name of the history in Plan.Dir.

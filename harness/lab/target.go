@@ -59,6 +59,9 @@ func (l *lab) startTarget(ctx context.Context) error {
 	}
 	r := &running{Session: s}
 	i := s.Info()
+	if l.plan.Up != nil {
+		l.plan.Up(i)
+	}
 	l.rec.add(history.Event{Kind: history.TargetUp, Pid: s.Pid(), Detail: i.Name + " " + i.Version})
 	l.current.Store(r)
 	l.background.Go(func() { l.watchExit(r) })

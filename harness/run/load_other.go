@@ -1,0 +1,5 @@
+//go:build !linux
+
+package run
+
+func loadAverage() float64 { return 0 }
