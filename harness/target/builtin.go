@@ -16,6 +16,7 @@ const (
 func BuiltIn() Profile {
 	return Profile{
 		Name:    BuiltInName,
+		Title:   "the supervisor of this module, on scaled-down timings",
 		Kind:    KindDriver,
 		Command: []string{"{{unwedge}}", "driver", "builtin"},
 		BuiltIn: true,
@@ -42,6 +43,7 @@ func BuiltIn() Profile {
 func Bare() Profile {
 	return Profile{
 		Name:    BareName,
+		Title:   "a plain go-sdk client without a supervisor",
 		Kind:    KindDriver,
 		Command: []string{"{{unwedge}}", "driver", "bare"},
 		Timings: &Timings{

@@ -19,6 +19,7 @@ type Profile struct {
 	Name    string `json:"name" yaml:"name"`
 	Kind    string `json:"kind" yaml:"kind"` // "driver"
 	Version string `json:"version,omitempty" yaml:"version,omitempty"`
+	Title   string `json:"title,omitempty" yaml:"title,omitempty"` // one line for people
 	// Command is the program and its arguments; "{{unwedge}}" is this program, "{{here}}" the folder of the profile's file. Its
 	// working directory is one of the lab's. Env values know the same words.
 	Command []string          `json:"command" yaml:"command"`
