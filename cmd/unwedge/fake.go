@@ -23,7 +23,9 @@ func fakeCommand() *cobra.Command {
 		Short: "Serve on stdin and stdout",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return cli.ExitOf(fakeservers.RunStdio(script, state))
+			return cli.ExitOf(fakeservers.RunStdio(fakeservers.StdioOptions{
+				Script: script, State: state, Prefix: []string{"internal"},
+			}))
 		},
 	}
 	http := &cobra.Command{

@@ -12,7 +12,7 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version, and which helper program would be used",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Version(cmd.OutOrStdout())
+			return cli.Version(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
 }
