@@ -28,8 +28,9 @@ func newInput() *input { return &input{source: newSource()} }
 func (in *input) next() ([]byte, error) {
 	for searched := 0; ; {
 		if i := bytes.IndexByte(in.buf[searched:], '\n'); i >= 0 {
-			line := in.buf[:searched+i]
-			in.buf = in.buf[searched+i+1:]
+			end := searched + i
+			line := in.buf[:end:end] // whoever keeps it cannot grow it into the next one
+			in.buf = in.buf[end+1:]
 			if in.stopped() {
 				return nil, errLetGo // what was read along with the last line stays unread
 			}
@@ -48,7 +49,6 @@ func (in *input) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A fresh array each time: lines handed out keep theirs.
-		in.buf = append(bytes.Clone(in.buf), chunk...)
+		in.buf = append(in.buf, chunk...) // behind the lines that were handed out, never over them
 	}
 }

@@ -91,7 +91,8 @@ func spawn(t *testing.T, d *state.Dir, args ...string) *life {
 	}
 	l.lines = bufio.NewReader(l.out)
 	l.cmd = exec.Command(os.Args[0], append([]string{"stdio", "--server", "srv", "--state", d.Path()}, args...)...)
-	l.cmd.Env = []string{"UNWEDGE_PUBLIC_COLOUR=blue", "SECRET=hush"} // targets scrub the environment
+	// Targets scrub the environment. GORACE: a binary with the race detector would sleep a second at each exit.
+	l.cmd.Env = []string{"UNWEDGE_PUBLIC_COLOUR=blue", "SECRET=hush", "GORACE=atexit_sleep_ms=0"}
 	l.cmd.Stdin, l.cmd.Stdout, l.cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -294,7 +294,7 @@ func TestRulesThatWait(t *testing.T) {
 
 func TestALineOfAnyLengthIsRead(t *testing.T) {
 	l := spawn(t, folder(t, script.Script{})).handshake()
-	text := strings.Repeat("x", 3<<20)
+	text := strings.Repeat("x", 1<<20)
 	go l.send(call(1, "echo", fmt.Sprintf(`{"nonce":"n","text":%q}`, text)))
 	if g := l.read(); g.text() != "n "+text {
 		t.Fatalf("%d bytes came back", len(g.text()))
