@@ -62,7 +62,7 @@ func (f *fake) order(c control.Command, ack func()) {
 		f.act(nil, *c.Do)
 		return
 	}
-	if !lasts(*c.Do) {
+	if !lasts(*c.Do) && !c.Do.CloseStdout { // closing waits for the writer that may be stuck
 		f.act(nil, *c.Do)
 		f.note(entry)
 		return

@@ -41,7 +41,7 @@ func (in *input) next() ([]byte, error) {
 			return nil, errors.New("a line is too long")
 		}
 		chunk, err := in.read()
-		if err == io.EOF && len(in.buf) > 0 {
+		if errors.Is(err, io.EOF) && len(in.buf) > 0 {
 			line := in.buf
 			in.buf = nil
 			return line, nil

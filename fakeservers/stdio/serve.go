@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -140,7 +141,18 @@ func (f *fake) reply(r *request, line []byte) {
 	f.note(e)
 	if h, ok := f.eng.Match(r.event(script.OnReplied)); ok {
 		f.fired(h, r)
-		f.doAll(nil, h.Do)
+		f.afterwards(h.Do)
+	}
+}
+
+// afterwards does what follows a reply: at once and in order, but a delay is sat out beside the reader.
+func (f *fake) afterwards(do []script.Action) {
+	for i, a := range do {
+		if a.Delay > 0 {
+			go f.doAll(nil, do[i:])
+			return
+		}
+		f.act(nil, a)
 	}
 }
 
@@ -155,7 +167,7 @@ func (f *fake) send(a answer) {
 // too: a server ends then, and it is no failure of the server.
 func (f *fake) write(line []byte) bool {
 	err := f.out.write(line)
-	if err == errBroken && !f.ignoreEOF.Load() {
+	if errors.Is(err, errBroken) && !f.ignoreEOF.Load() {
 		f.exit(0, "stdout: "+err.Error())
 	}
 	return err == nil

@@ -22,6 +22,20 @@ func TestSlowCallsDoNotBlockOthers(t *testing.T) {
 	}
 }
 
+func TestADelayAfterAReplyDoesNotBlockOthers(t *testing.T) {
+	d := folder(t, rules(when(script.When{On: script.OnReplied, Method: "ping"},
+		script.Action{Write: "noise\n"}, script.Action{Delay: script.Duration(time.Hour)}, exitWith(1))))
+	l := spawn(t, d).handshake()
+	l.send(ping(1), echo(2))
+	l.read()
+	if s := l.line(); s != "noise" {
+		t.Fatalf("got %q", s)
+	}
+	if g := l.read(); g.text() != "n2" {
+		t.Fatalf("%+v", g)
+	}
+}
+
 func TestADelayIsFollowedByTheHealthyAnswer(t *testing.T) {
 	d := folder(t, rules(onCall(script.Action{Delay: ms(30)})))
 	l := spawn(t, d).handshake()

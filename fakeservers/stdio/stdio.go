@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -186,12 +187,12 @@ func (f *fake) bound() {
 func (f *fake) read() {
 	for {
 		line, err := f.in.next()
-		switch err {
-		case nil:
+		switch {
+		case err == nil:
 			f.handle(line)
-		case errLetGo:
+		case errors.Is(err, errLetGo):
 			return
-		case io.EOF:
+		case errors.Is(err, io.EOF):
 			f.eof()
 			return
 		default:
