@@ -11,6 +11,7 @@ import (
 	"github.com/unwedge/unwedge/harness/budget"
 	"github.com/unwedge/unwedge/harness/history"
 	"github.com/unwedge/unwedge/harness/keeper"
+	"github.com/unwedge/unwedge/internal/proc"
 )
 
 const (
@@ -127,7 +128,8 @@ func (l *lab) leftovers(ctx context.Context) {
 	}
 }
 
-// instruments are processes that fakes started for the harness's sake and that no target can be expected to end.
+// instruments are processes that fakes started for the harness's sake, in sessions of their own, so that no target can be expected to
+// find and end them.
 func (l *lab) instruments() map[int]bool {
 	out := map[int]bool{}
 	for _, s := range l.servers {
@@ -136,7 +138,10 @@ func (l *lab) instruments() map[int]bool {
 			continue
 		}
 		for _, e := range entries {
-			if e.Kind == journal.Child && e.Detail == "stdin-holder" {
+			if e.Kind != journal.Child {
+				continue
+			}
+			if i, err := proc.Read(e.Child); err == nil && i.Session == e.Child {
 				out[e.Child] = true
 			}
 		}
