@@ -53,6 +53,12 @@ func (l *Link) beginUnder(abort, caller context.Context, m *message, bound time.
 	x.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { x.gotConn.Store(true) },
 	})
+	switch { // AfterFunc takes a moment, in which the request would get out
+	case abort.Err() != nil:
+		cancel(context.Cause(abort))
+	case caller.Err() != nil:
+		cancel(errCaller)
+	}
 	x.unwatchCaller = context.AfterFunc(caller, func() { cancel(errCaller) })
 	x.unwatchAbort = context.AfterFunc(abort, func() { cancel(context.Cause(abort)) })
 	if bound > 0 {

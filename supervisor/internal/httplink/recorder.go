@@ -33,7 +33,7 @@ func (r *Recorder) set(f *Failure) {
 
 // Failure is the last one recorded, or nil. It is complete when the call has returned. A call that succeeded after all may have one
 // too (a Connect whose server/discover was refused), so ask only when there is an error. It may be nil beside an error that did not
-// come from HTTP, such as a JSON-RPC error in a 200.
+// come from HTTP, such as a JSON-RPC error in a 200, or the caller's own deadline while a stream was being read.
 func (r *Recorder) Failure() *Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
