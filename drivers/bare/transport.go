@@ -1,6 +1,7 @@
 package bare
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,7 +18,8 @@ func (c *client) transport(s driver.Server) mcp.Transport {
 			HTTPClient: &http.Client{Transport: headers{s.Headers, http.DefaultTransport.(*http.Transport).Clone()}},
 		}
 	}
-	cmd := exec.Command(s.Command, s.Args...) // stderr goes to the null device, so it is drained
+	// No context: the process lives as long as its session. stderr goes to the null device, so it is drained.
+	cmd := exec.CommandContext(context.Background(), s.Command, s.Args...)
 	cmd.Env = os.Environ()
 	for name, value := range s.Env {
 		cmd.Env = append(cmd.Env, name+"="+value)

@@ -63,7 +63,7 @@ func (t *target) Configure(ctx context.Context, c driver.Config) (*driver.Info, 
 		return nil, failure(err)
 	}
 	if !t.adopt(sup, o.Settings) {
-		sup.Close(ctx)
+		_ = sup.Close(ctx)
 		return nil, &driver.Error{Kind: driver.KindClosed, Message: "the target is being closed"}
 	}
 	moved := t.follow(sup)

@@ -182,7 +182,7 @@ func (c *Client) readLoop(out io.Reader) {
 		switch {
 		case errors.Is(err, errLineTooLong):
 			c.addNoise([]byte(err.Error()))
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			c.setGone(nil)
 			return
 		case err != nil:

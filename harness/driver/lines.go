@@ -37,7 +37,7 @@ func (l *lineReader) next() ([]byte, error) {
 			line = append(line, chunk...)
 		}
 		switch {
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case err != nil && !any:
 			return nil, err

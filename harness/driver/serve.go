@@ -103,7 +103,7 @@ func readLines(ctx context.Context, in io.Reader, to chan<- readLine) {
 }
 
 func streamError(doing string, err error) error {
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return nil
 	}
 	return fmt.Errorf("driver: %s: %w", doing, err)

@@ -35,7 +35,7 @@ func TestRefusedDiscoverFallsBack(t *testing.T) {
 		"400": plain(400), "404": plain(404), "405": plain(405), "500": plain(500), "501": plain(501), "503": plain(503),
 		"html-200":   body("text/html", "<title>hi</title>"),
 		"text-200":   body("text/plain", "hi"),
-		"empty-202":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) },
+		"empty-202":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) },
 		"empty-json": body("application/json", ""),
 		"null-id":    body("application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"what?"}}`),
 		"reset":      raw("", true),

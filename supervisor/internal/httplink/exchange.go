@@ -93,7 +93,7 @@ func (x *exchange) linger(body io.ReadCloser) {
 	x.unwatchCaller()
 	go func() {
 		stop := time.AfterFunc(lingerTime, func() { x.cancel(errBound) })
-		io.CopyN(io.Discard, body, lingerBytes)
+		_, _ = io.CopyN(io.Discard, body, lingerBytes)
 		stop.Stop()
 		body.Close()
 		x.end()
@@ -163,7 +163,8 @@ func (x *exchange) redirect(from *http.Request, resp *http.Response, hop int) (t
 		return nil, "redirected to another origin, " + to.Scheme + "://" + to.Host + ", which is not followed"
 	case hop >= maxHops:
 		return nil, fmt.Sprintf("redirected more than %d times", maxHops)
-	case from.Method == http.MethodPost && resp.StatusCode != 307 && resp.StatusCode != 308:
+	case from.Method == http.MethodPost && resp.StatusCode != http.StatusTemporaryRedirect &&
+		resp.StatusCode != http.StatusPermanentRedirect:
 		return nil, "redirected in a way that loses the request's body"
 	}
 	return to, ""

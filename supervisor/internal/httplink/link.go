@@ -174,6 +174,8 @@ func (l *Link) Abort(err error) {
 // Aborted is closed by Abort.
 func (l *Link) Aborted() <-chan struct{} { return l.ctx.Done() }
 
+func (l *Link) isAborted() bool { return l.ctx.Err() != nil }
+
 // Purge makes the next request use a new connection. Idle connections are closed now, busy ones when their request has ended. The
 // Link does so by itself when a request ends in silence or a connection breaks, since then the others are likely to be dead too.
 func (l *Link) Purge() {

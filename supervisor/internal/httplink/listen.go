@@ -42,7 +42,7 @@ type listener struct {
 
 // listenGet handles go-sdk's standalone GET. After an abort it gets "not offered", which ends its tries.
 func (l *Link) listenGet(req *http.Request) (*http.Response, error) {
-	if l.ctx.Err() != nil {
+	if l.isAborted() {
 		return empty(req, http.StatusMethodNotAllowed, http.Header{}, nil), nil
 	}
 	return l.listen(req, &message{}), nil
@@ -91,7 +91,7 @@ func (s *listener) giveUp(ctx context.Context) {
 	if s.m.isCall() {
 		var b bytes.Buffer
 		failEvent(s.m, s.refused).writeTo(&b)
-		s.pipe.Write(b.Bytes())
+		_, _ = s.pipe.Write(b.Bytes())
 		return
 	}
 	<-ctx.Done()

@@ -62,17 +62,17 @@ func (l *Link) endSession(req *http.Request) (*http.Response, error) {
 	if l.SessionGone() || req.Header.Get(headerSession) == "" {
 		return done, nil
 	}
-	if l.ctx.Err() == nil {
-		l.deleteOnce(req, req.Context())
-	} else {
+	if l.isAborted() {
 		go l.deleteOnce(req, context.WithoutCancel(req.Context()))
+	} else {
+		l.deleteOnce(req, req.Context())
 	}
 	return done, nil
 }
 
 func (l *Link) deleteOnce(req *http.Request, caller context.Context) {
 	abort := l.ctx
-	if l.ctx.Err() != nil {
+	if l.isAborted() {
 		abort = context.Background()
 	}
 	x := l.beginUnder(abort, caller, &message{}, l.opts.DeleteTimeout)

@@ -236,7 +236,7 @@ func TestErrorInTheBodyOfAFailedAnswer(t *testing.T) {
 					}
 					rw.Header().Set("Content-Type", "application/json")
 					rw.Header().Set("Retry-After", "7")
-					rw.WriteHeader(503)
+					rw.WriteHeader(http.StatusServiceUnavailable)
 					fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"bad day","data":{"x":1}}}`, id)
 					return true
 				})
@@ -332,7 +332,7 @@ func TestSecretsStayOut(t *testing.T) {
 	session := s.ID()
 	g.Expect(session).NotTo(BeEmpty())
 	w.set(once(func(rw http.ResponseWriter, r *http.Request) { // an echoing server
-		rw.WriteHeader(500)
+		rw.WriteHeader(http.StatusInternalServerError)
 		fmt.Fprintf(rw, "%v %v", r.Header, r.URL)
 	}))
 	_, f, err := s.call(t.Context(), "victim", "v")
@@ -353,7 +353,9 @@ func TestCredentialsStayAtTheirOrigin(t *testing.T) {
 	s := w.connect(t, func(o *httplink.Options, _ *mcp.StreamableClientTransport, _ *mcp.ClientOptions) {
 		o.Headers = map[string]string{"Authorization": "Bearer s3cr3t-token"}
 	})
-	w.set(once(func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, other.url, 307) }))
+	w.set(once(func(rw http.ResponseWriter, r *http.Request) {
+		http.Redirect(rw, r, other.url, http.StatusTemporaryRedirect)
+	}))
 	_, f, err := s.call(t.Context(), "victim", "v")
 	g.Expect(err).To(HaveOccurred())
 	g.Expect(f.Kind).To(Equal(httplink.KindRedirect))
@@ -423,10 +425,10 @@ func TestDeleteIsBoundedAndNotSentInVain(t *testing.T) {
 		w := newWorld(t, eras[0])
 		s := w.connect(t, noStream)
 		w.set(func(rw http.ResponseWriter, s seen) bool {
-			if s.r.Method == "DELETE" {
-				http.Error(rw, "no", 502)
+			if s.r.Method == http.MethodDelete {
+				http.Error(rw, "no", http.StatusBadGateway)
 			}
-			return s.r.Method == "DELETE"
+			return s.r.Method == http.MethodDelete
 		})
 		NewWithT(t).Expect(s.Close()).To(Succeed())
 	})
@@ -447,7 +449,7 @@ func TestProbe(t *testing.T) {
 			w.set(func(rw http.ResponseWriter, s seen) bool { // method not found is a sign of life
 				if is(s) {
 					rw.Header().Set("Content-Type", "application/json")
-					rw.WriteHeader(404)
+					rw.WriteHeader(http.StatusNotFound)
 					fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}`, s.id)
 				}
 				return is(s)
@@ -455,7 +457,7 @@ func TestProbe(t *testing.T) {
 			g.Expect(s.link.Probe(t.Context())).To(Succeed())
 			w.set(func(rw http.ResponseWriter, s seen) bool {
 				if is(s) {
-					http.Error(rw, "gone", 404)
+					http.Error(rw, "gone", http.StatusNotFound)
 				}
 				return is(s)
 			})

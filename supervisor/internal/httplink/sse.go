@@ -81,7 +81,7 @@ func (r *eventReader) line(limit int64) ([]byte, error) {
 		if r.skipLF {
 			r.skipLF = false
 			if buf[0] == '\n' {
-				r.r.Discard(1)
+				r.skip(1)
 				continue
 			}
 		}
@@ -95,11 +95,11 @@ func (r *eventReader) line(limit int64) ([]byte, error) {
 		}
 		line = append(line, buf[:take]...)
 		if end < 0 {
-			r.r.Discard(take)
+			r.skip(take)
 			continue
 		}
 		r.skipLF = buf[end] == '\r'
-		r.r.Discard(take + 1)
+		r.skip(take + 1)
 		if r.first {
 			r.first = false
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
@@ -107,6 +107,9 @@ func (r *eventReader) line(limit int64) ([]byte, error) {
 		return line, nil
 	}
 }
+
+// skip drops bytes that Peek has shown to be there.
+func (r *eventReader) skip(n int) { _, _ = r.r.Discard(n) }
 
 // writeTo writes the event so that any reader understands it.
 func (e event) writeTo(b *bytes.Buffer) {

@@ -31,7 +31,7 @@ func (w *world) listening(t *testing.T) (s *session, changed chan struct{}, stat
 	return s, changed, states
 }
 
-func isStream(s seen) bool { return s.r.Method == "GET" || s.method == "subscriptions/listen" }
+func isStream(s seen) bool { return s.r.Method == http.MethodGet || s.method == "subscriptions/listen" }
 
 // change makes the server tell its clients, until one says that it has heard.
 func (w *world) change(t *testing.T, heard <-chan struct{}) {
@@ -135,7 +135,7 @@ func TestRefusedServerStreamIsLeftAlone(t *testing.T) {
 					rw.Header().Set("Content-Type", "text/event-stream")
 					fmt.Fprintf(rw, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32601,\"message\":\"no\"}}\n\n", s.id)
 				default:
-					rw.WriteHeader(405)
+					rw.WriteHeader(http.StatusMethodNotAllowed)
 				}
 				return true
 			})
@@ -152,10 +152,10 @@ func TestServerStreamReportsALostSession(t *testing.T) {
 	w := newWorld(t, eras[0])
 	got := make(chan *httplink.Failure, 100)
 	w.set(func(rw http.ResponseWriter, s seen) bool {
-		if s.r.Method == "GET" {
-			http.Error(rw, "session not found", 404)
+		if s.r.Method == http.MethodGet {
+			http.Error(rw, "session not found", http.StatusNotFound)
 		}
-		return s.r.Method == "GET"
+		return s.r.Method == http.MethodGet
 	})
 	s := w.connect(t, func(o *httplink.Options, _ *mcp.StreamableClientTransport, _ *mcp.ClientOptions) {
 		o.OnFailure = func(f *httplink.Failure) { got <- f }
@@ -241,7 +241,7 @@ func TestModernStreamIsNotResumed(t *testing.T) {
 	g := NewWithT(t)
 	w := newWorld(t, eras[2])
 	s := w.connect(t)
-	w.set(resuming(func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(500) }))
+	w.set(resuming(func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(http.StatusInternalServerError) }))
 	_, f, err := s.call(t.Context(), "victim", "v")
 	g.Expect(err).To(HaveOccurred())
 	g.Expect(f.Kind).To(Equal(httplink.KindTransport))

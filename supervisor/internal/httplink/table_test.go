@@ -78,8 +78,8 @@ func bads() []bad {
 			kind: httplink.KindNotMCP, status: 200},
 		bad{name: "text-200", fault: body("text/plain", "ok"), kind: httplink.KindNotMCP, status: 200},
 		bad{name: "no-content-type-200", fault: body("", ""), kind: httplink.KindNotMCP, status: 200},
-		bad{name: "202", fault: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) }, kind: httplink.KindNotMCP, status: 202},
-		bad{name: "204", fault: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, kind: httplink.KindNotMCP, status: 204},
+		bad{name: "202", fault: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }, kind: httplink.KindNotMCP, status: 202},
+		bad{name: "204", fault: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, kind: httplink.KindNotMCP, status: 204},
 		bad{name: "json-empty", fault: body("application/json", ""), kind: httplink.KindNotMCP, status: 200},
 		bad{name: "json-garbage", fault: body("application/json", "<html>"), kind: httplink.KindNotMCP, status: 200},
 		bad{name: "json-no-rpc", fault: body("application/json", `{"status":"ok"}`), kind: httplink.KindNotMCP, status: 200},
@@ -87,13 +87,15 @@ func bads() []bad {
 			kind: httplink.KindNotMCP, status: 200},
 		bad{name: "json-other-id", fault: body("application/json", `{"jsonrpc":"2.0","id":987654,"result":{}}`),
 			kind: httplink.KindNotMCP, status: 200},
-		bad{name: "redirect-to-a-page", fault: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", 302) },
+		bad{name: "redirect-to-a-page", fault: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
 			kind: httplink.KindRedirect, status: 302},
 		bad{name: "redirect-loop", fault: nil, kind: httplink.KindRedirect, status: 307},
 		bad{name: "redirect-to-another-origin", fault: func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://127.0.0.2:1/mcp", 308)
+			http.Redirect(w, r, "http://127.0.0.2:1/mcp", http.StatusPermanentRedirect)
 		}, kind: httplink.KindRedirect, status: 308},
-		bad{name: "redirect-slash-308", fault: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/mcp/", 308) }, works: true},
+		bad{name: "redirect-slash-308", fault: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/mcp/", http.StatusPermanentRedirect)
+		}, works: true},
 	)
 }
 
@@ -110,7 +112,7 @@ func TestOneBadAnswerHarmsOneCall(t *testing.T) {
 				if b.name == "redirect-loop" {
 					w.set(func(rw http.ResponseWriter, s seen) bool {
 						if s.tool == "victim" {
-							http.Redirect(rw, s.r, s.r.URL.Path, 307)
+							http.Redirect(rw, s.r, s.r.URL.Path, http.StatusTemporaryRedirect)
 						}
 						return s.tool == "victim"
 					})

@@ -139,7 +139,7 @@ func FuzzEvents(f *testing.F) {
 			e.writeTo(&b)
 		}
 		second, err := collect(&b, 1<<20)
-		if err != io.EOF || len(first) != len(second) {
+		if !errors.Is(err, io.EOF) || len(first) != len(second) {
 			t.Fatalf("%d events became %d: %v", len(first), len(second), err)
 		}
 		for i := range first {
