@@ -25,7 +25,8 @@ vet: ## go vet, also for the platforms that only have to compile
 	GOOS=windows $(GO) vet ./...
 
 bench: ## the figures of docs/performance.md, as ratios within one run
-	$(GO) run ./ci/bench
+	$(GO) test ./breaker -run '^$$' -bench 'Ratios|Closed|Open' -benchmem -count 3
+	$(GO) test ./supervisor -run '^$$' -bench . -benchtime 1x
 
 mutants: ## put old defects back one by one; each must be caught by the scenario that names it
 	$(GO) run ./ci/mutants
