@@ -161,9 +161,12 @@ func (r *Rejected) Is(target error) bool {
 	return ok && e.Code == codeRejected
 }
 
-// Close implements mcp.Connection. It never blocks: go-sdk calls it with its lock held.
+// Close implements mcp.Connection. It never blocks: go-sdk calls it with its lock held. It does so after a
+// failed write as well; the reason for that is about to be known then, and is the better one.
 func (c *conn) Close() error {
-	c.p.Abort("was given up")
+	if !c.p.doomed.Load() {
+		c.p.Abort("was given up")
+	}
 	return nil
 }
 

@@ -128,7 +128,7 @@ func (f *frames) unreadable(line []byte) bool {
 // whether the line was used. A line that is a frame by itself never gets here, so half a frame followed by a
 // newline swallows nothing but noise.
 func (f *frames) spread(line []byte) bool {
-	depth := bytes.Count(line, []byte("{")) - bytes.Count(line, []byte("}"))
+	depth := opens(line)
 	if len(f.part) == 0 {
 		if line[0] != '{' || depth <= 0 {
 			return false
@@ -146,6 +146,24 @@ func (f *frames) spread(line []byte) bool {
 		f.drop()
 	}
 	return true
+}
+
+// opens counts the braces that line opens and does not close. A string ends with its line, or it is no JSON.
+func opens(line []byte) (depth int) {
+	inString := false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case !inString && c == '{':
+			depth++
+		case !inString && c == '}':
+			depth--
+		}
+	}
+	return depth
 }
 
 // drop gives up on a frame spread over lines: it was noise.

@@ -45,7 +45,7 @@ func (l *lineReader) next() (line []byte, tooLong bool, err error) {
 				l.skipped = 0
 				continue
 			}
-			return line, false, nil
+			return line, len(line) > l.max, nil
 		}
 		l.scanned = len(l.buf)
 		if long := l.overlong(); long != nil {

@@ -2,6 +2,8 @@ package stdio
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ func TestMain(m *testing.M) {
 		testserver.Main(os.Args[2:])
 		return
 	}
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of a -race build takes a second to exit
 	os.Exit(m.Run())
 }
 
@@ -54,9 +57,14 @@ func connect(t testing.TB, p *Process, version string) *mcp.ClientSession {
 }
 
 func call(ctx context.Context, s *mcp.ClientSession, tool string, args map[string]any) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		return "", err
+	}
+	if len(r.Content) == 0 {
+		return "", fmt.Errorf("no content in %+v", r)
 	}
 	return r.Content[0].(*mcp.TextContent).Text, nil
 }
@@ -71,3 +79,18 @@ func await(t testing.TB, what string, ch <-chan struct{}) {
 }
 
 var eras = map[string]string{"legacy": "2025-11-25", "modern": "2026-07-28"}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func as[T error](err error) T {
+	var target T
+	errors.As(err, &target)
+	return target
+}

@@ -180,6 +180,10 @@ func (p *Process) readBroke(err error) {
 // writeBroke is called once, when nothing can be written any more.
 func (p *Process) writeBroke(err error) {
 	p.doomed.Store(true)
+	go p.explainBrokenWrite(err)
+}
+
+func (p *Process) explainBrokenWrite(err error) {
 	what := "closed its stdin but lives on"
 	if os.IsTimeout(err) {
 		what = fmt.Sprintf("reads nothing any more (took no byte for %v)", p.config.WriteTimeout)

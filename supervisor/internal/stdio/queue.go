@@ -30,7 +30,7 @@ type queue struct {
 	raw     syscall.RawConn
 	limit   int           // bytes that may wait
 	stall   time.Duration // no byte taken for so long: the child is deaf
-	onBreak func(error)   // called once, on a goroutine of its own, when writing has become impossible
+	onBreak func(error)   // called once, when writing has become impossible; must not block
 
 	mu      sync.Mutex
 	items   []item // items[head:] wait; the slice is used again when it has run empty
@@ -88,7 +88,7 @@ func (q *queue) broken(err error, m *sent.Mark) error {
 	if !q.close() {
 		return errQueueClosed
 	}
-	go q.onBreak(err)
+	q.onBreak(err)
 	return err
 }
 

@@ -257,20 +257,13 @@ func (s *server) die(how string) {
 	case "exit1":
 		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
 		os.Exit(1)
-	case "segv":
-		raise(syscall.SIGSEGV)
+	case "segv": // Go's runtime would make an exit status of it
+		syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -SEGV $$"}, nil)
 	case "kill":
-		raise(syscall.SIGKILL)
+		p, _ := os.FindProcess(os.Getpid())
+		p.Kill()
+		time.Sleep(time.Minute)
 	}
-}
-
-func raise(sig syscall.Signal) {
-	p, _ := os.FindProcess(os.Getpid())
-	if sig == syscall.SIGSEGV {
-		signal.Reset(sig)
-	}
-	p.Signal(sig)
-	time.Sleep(time.Minute)
 }
 
 func (s *server) text(r request, text string) {
