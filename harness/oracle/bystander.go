@@ -4,14 +4,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unwedge/unwedge/harness/budget"
 	"github.com/unwedge/unwedge/harness/history"
 	"github.com/unwedge/unwedge/harness/verdict"
 )
 
-// timesBaseline is how much slower than the baseline's median a bystander's call may be. A fault in one server costs the others
-// nothing (SUP-11); what a busy machine costs them is in the slack and in the floor, which is the fast bound.
-const timesBaseline = 10
+const (
+	// timesBaseline is how much slower than the baseline's median a bystander's call may be. A fault in one server costs the others
+	// nothing (SUP-11); what a busy machine costs them is in the slack and in the floor.
+	timesBaseline = 10
+	// bystanderFloor is what any call may take. With all cores busy single calls wait for hundreds of milliseconds; whoever waits
+	// for another server's fault waits for a timeout, which is seconds.
+	bystanderFloor = time.Second
+)
 
 // harmedBystanders looks at the steady calls to servers without a fault.
 func harmedBystanders(v *view) []verdict.Finding {
@@ -21,11 +25,11 @@ func harmedBystanders(v *view) []verdict.Finding {
 		if c.Load != history.LoadBystander || v.isFaulted(c.Server) || v.ended(c) || v.closing(c) || v.restarting(c) || !c.done {
 			continue // a call without an answer is a hung call
 		}
-		if c.good() && c.took() <= budget.Fast(v.profile, 1) {
+		if c.good() && c.took() <= bystanderFloor {
 			continue // the usual case, judged without reading the metronome
 		}
 		slack := v.slackOf(c)
-		bound := max(budget.Fast(v.profile, slack), time.Duration(float64(timesBaseline*usual)*slack))
+		bound := time.Duration(float64(max(bystanderFloor, timesBaseline*usual)) * slack)
 		f := v.finding(verdict.FindingBystander, c.Server, c.end, "%s has no fault, yet a call to it took %s", c.Server, verdict.Span(c.took()))
 		switch {
 		case !c.good():

@@ -63,10 +63,10 @@ func TestHungCalls(t *testing.T) {
 	t.Run("an end long after the deadline", func(t *testing.T) {
 		g := NewWithT(t)
 		w := recovers()
-		w.at(2000).calls("srv", history.LoadProbe, 5400, fails("timeout"))
+		w.at(2000).calls("srv", history.LoadProbe, 5600, fails("timeout"))
 		f := only(g, find(g, name, w.at(7500).done()))
-		g.Expect(f.Note).To(Equal("a call to srv.echo with a deadline of 5.0 s ended after 5.4 s"))
-		g.Expect(f.Expected).To(Equal("an answer or an error within 5.2 s"))
+		g.Expect(f.Note).To(Equal("a call to srv.echo with a deadline of 5.0 s ended after 5.6 s"))
+		g.Expect(f.Expected).To(Equal("an answer or an error within 5.5 s"))
 		g.Expect(f.Evidence[0].At).To(Equal(time.Second))
 	})
 	t.Run("no end at all", func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestHungCalls(t *testing.T) {
 	t.Run("a busy machine stretches the grace", func(t *testing.T) {
 		g := NewWithT(t)
 		w := recovers()
-		w.at(2000).calls("srv", history.LoadProbe, 5400, fails("timeout"))
+		w.at(2000).calls("srv", history.LoadProbe, 5600, fails("timeout"))
 		w.at(7000).add(history.Event{Kind: history.Tick, D: int64(2700 * time.Millisecond)})
 		g.Expect(find(g, name, w.at(7500).done())).To(BeEmpty())
 	})
@@ -131,7 +131,7 @@ func TestHungCalls(t *testing.T) {
 		g := NewWithT(t)
 		w := recovers()
 		for i := range 100 {
-			w.at(2000+i).calls("srv", history.LoadProbe, 5400, fails("timeout"))
+			w.at(2000+i).calls("srv", history.LoadProbe, 5600, fails("timeout"))
 		}
 		f := only(g, find(g, name, w.at(8000).done()))
 		g.Expect(f.Evidence[maxEvidence-1].Text).To(Equal("and 97 more like these"))
@@ -205,14 +205,14 @@ func TestHarmedBystanders(t *testing.T) {
 		return w.at(5000)
 	}
 	g := NewWithT(t)
-	g.Expect(find(g, name, call(1500, 240, nil).done())).To(BeEmpty())
-	f := only(g, find(g, name, call(1500, 260, nil).done()))
-	g.Expect(f.Note).To(Equal("peer has no fault, yet a call to it took 0.3 s"))
+	g.Expect(find(g, name, call(1500, 990, nil).done())).To(BeEmpty())
+	f := only(g, find(g, name, call(1500, 1300, nil).done()))
+	g.Expect(f.Note).To(Equal("peer has no fault, yet a call to it took 1.3 s"))
 	f = only(g, find(g, name, call(1500, 5, fails("busy")).done()))
 	g.Expect(f.Note).To(Equal(`peer has no fault, yet a call to it failed: "busy"`))
 
-	w := call(1500, 260, nil)
-	w.at(1700).add(history.Event{Kind: history.Tick, D: int64(100 * time.Millisecond)})
+	w := call(1500, 1300, nil)
+	w.at(2700).add(history.Event{Kind: history.Tick, D: int64(400 * time.Millisecond)})
 	g.Expect(find(g, name, w.at(5000).done())).To(BeEmpty(), "the machine was slow")
 
 	w = call(1500, 5, fails("target gone"))

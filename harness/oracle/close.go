@@ -15,7 +15,7 @@ func slowCloses(v *view) []verdict.Finding {
 	for _, e := range v.all(history.CloseEnd) {
 		took := time.Duration(e.D)
 		begun := e.T.Add(-took)
-		bound := budget.Stop(v.profile, v.slack(begun, e.T))
+		bound := budget.Stop(v.profile, v.slackNear(begun, e.T))
 		if e.OK && (bound == 0 || took <= bound) {
 			continue
 		}

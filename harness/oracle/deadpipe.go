@@ -21,7 +21,7 @@ func deadPipeWrites(v *view) []verdict.Finding {
 			continue
 		}
 		died := v.diedBefore(e)
-		grace := time.Duration(float64(deathNotice) * v.slack(died, e.T))
+		grace := time.Duration(float64(deathNotice) * v.slackNear(died, e.T))
 		if e.T.Sub(died) <= grace {
 			continue
 		}

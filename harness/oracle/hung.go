@@ -10,7 +10,10 @@ import (
 	"github.com/unwedge/unwedge/internal/mono"
 )
 
-// hungCalls finds calls that ended later than their own deadline and a fast bound, or never, and failures that had to come fast
+// graceShare is the part of a deadline by which a call may miss it, at least a fast bound: timers of three processes add up.
+const graceShare = 0.1
+
+// hungCalls finds calls that ended later than their own deadline and a grace, or never, and failures that had to come fast
 // and did not. Silence until the deadline is allowed: that is what a deadline is for (spec-T1).
 func hungCalls(v *view) []verdict.Finding {
 	var out []verdict.Finding
@@ -33,7 +36,8 @@ func (v *view) overdue(c *call) (verdict.Finding, bool) {
 	if deadline <= 0 || c.done && c.took() <= deadline {
 		return verdict.Finding{}, false // nobody promised anything, or it was kept
 	}
-	bound := deadline + budget.Fast(v.profile, v.slackOf(c))
+	slack := v.slackOf(c)
+	bound := deadline + max(budget.Fast(v.profile, slack), time.Duration(graceShare*float64(deadline)*slack))
 	if c.done && c.took() <= bound || !c.done && !v.leftAlone(c, bound) {
 		return verdict.Finding{}, false
 	}
@@ -76,7 +80,7 @@ func (v *view) slowFailure(c *call) (verdict.Finding, bool) {
 	}
 	from := v.struck(c)
 	took := c.end.Sub(from)
-	bound := budget.Fast(v.profile, v.slack(from, c.end))
+	bound := budget.Fast(v.profile, v.slackNear(from, c.end))
 	if took <= bound {
 		return verdict.Finding{}, false
 	}

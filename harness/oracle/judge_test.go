@@ -92,7 +92,7 @@ func TestAnInconclusiveRunKeepsOnlyWhatStandsByItself(t *testing.T) {
 func TestTimedFindingsDoNotOutliveAStall(t *testing.T) {
 	g := NewWithT(t)
 	w := recovers()
-	w.at(2000).calls("srv", history.LoadProbe, 5400, fails("srv: timeout"))
+	w.at(2000).calls("srv", history.LoadProbe, 5600, fails("srv: timeout"))
 	w.at(7000).add(history.Event{Kind: history.Stall, D: int64(4 * time.Second)})
 	v := Judge(w.at(8000).done(), nil)
 	g.Expect(v.Result).To(Equal(verdict.Inconclusive))

@@ -154,6 +154,14 @@ func (v *view) all(k history.Kind, tests ...func(history.Event) bool) []history.
 // slack is the machine's slack in a window.
 func (v *view) slack(from, to mono.Time) float64 { return budget.SlackIn(v.metro, from, to) }
 
+// around is how far the metronome is looked at on either side of something short: a call may fall between two of its beats.
+const around = 2 * time.Second
+
+// slackNear is the slack of something short: that of its own time or of the time around it, whichever is larger.
+func (v *view) slackNear(from, to mono.Time) float64 {
+	return max(v.slack(from, to), v.slack(max(v.first, from.Add(-around)), min(v.last, to.Add(around))))
+}
+
 func on(server string) func(history.Event) bool {
 	return func(e history.Event) bool { return e.Server == server }
 }
@@ -232,7 +240,7 @@ func (v *view) slackOf(c *call) float64 {
 	if c.done {
 		end = c.end
 	}
-	return v.slack(c.T, end)
+	return v.slackNear(c.T, end)
 }
 
 // stall is the first time after the injection that the machine stood still.

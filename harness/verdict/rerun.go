@@ -36,11 +36,11 @@ func Rerun(v Verdict) bool {
 func Merge(first, second Verdict) Verdict {
 	runs := max(1, first.Runs) + max(1, second.Runs)
 	var v, other Verdict
-	switch {
-	case first.Result == second.Result:
+	switch first.Result {
+	case second.Result:
 		v, other = first, second
 		v.Agreed = max(1, first.Agreed) + max(1, second.Agreed)
-	case first.Result == Inconclusive:
+	case Inconclusive:
 		v, other = second, first
 		v.Agreed = max(1, second.Agreed)
 	default:
