@@ -22,7 +22,11 @@ const historyDir = "history"
 
 func (r *runner) makeOut() error {
 	if r.keepOut {
-		if err := os.MkdirAll(r.out, 0o755); err != nil {
+		err := os.MkdirAll(r.out, 0o755)
+		if err == nil { // histories of an earlier run must not pass for this one's
+			err = os.RemoveAll(filepath.Join(r.out, historyDir))
+		}
+		if err != nil {
 			return fmt.Errorf("making the folder for the report: %w", err)
 		}
 		return nil
