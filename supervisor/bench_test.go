@@ -48,7 +48,9 @@ func BenchmarkCall(b *testing.B) {
 			for b.Loop() {
 				var ours, theirs []time.Duration
 				for i := range callPairs {
-					o := func() { ours = append(ours, one(func() (*mcp.CallToolResult, error) { return w.Call(ctx, "srv", "echo", args) })) }
+					o := func() {
+						ours = append(ours, one(func() (*mcp.CallToolResult, error) { return w.Call(ctx, "srv", "echo", args) }))
+					}
 					t := func() {
 						theirs = append(theirs, one(func() (*mcp.CallToolResult, error) {
 							return bare.CallTool(ctx, &mcp.CallToolParams{Name: "echo", Arguments: args})

@@ -95,21 +95,21 @@ func classifyConnect(o *owner, r result) *Error {
 	if r.link != nil {
 		e.Stderr = r.link.facts().stderr
 	}
-	switch rpc := as[*jsonrpc.Error](r.err); {
+	switch rpc := as[*jsonrpc.Error](r.err); { // an answer first: go-sdk gives the link up after a refusal
 	case errors.Is(r.err, exec.ErrNotFound), as[*exec.Error](r.err) != nil:
 		e.What = "cannot be started: " + what
 	case r.timeout:
 		e.Kind = KindTimeout
 		e.What = fmt.Sprintf("was not ready within the connect timeout (%v)", o.set.ConnectTimeout)
-	case r.link != nil && r.link.doomed() && awaitDeath(r.link):
-		d := r.link.death()
-		e.Exit = d.exit
-		e.What = o.redact.String(d.what) + " before it was ready"
 	case rpc != nil:
 		e.Kind = KindProtocol
 		e.What = fmt.Sprintf("refused the handshake with error %d: %s", rpc.Code, o.redact.String(rpc.Message))
 	case errors.Is(r.err, errWrongEra):
 		e.Kind, e.What = KindProtocol, what
+	case r.link != nil && r.link.doomed() && awaitDeath(r.link):
+		d := r.link.death()
+		e.Exit = d.exit
+		e.What = o.redact.String(d.what) + " before it was ready"
 	default:
 		e.What = "cannot be connected to: " + what
 	}

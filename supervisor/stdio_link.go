@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,11 +33,11 @@ type stdioDialer struct {
 	set    Settings
 	client *mcp.Implementation
 	redact *redact.Redactor
-	noise  func(line []byte)
+	noise  func(line string) // told of the first line of a process that is no frame
 
-	era   Era  // to begin with; AnyEra = ask
+	era   Era  // the handshake to begin with; AnyEra = ask
 	sure  bool // era comes from a session that worked
-	retry bool
+	retry bool // the last failure calls for the other handshake
 }
 
 func (d *stdioDialer) next() string { return "a new process is being started" }
@@ -51,7 +53,7 @@ func (d *stdioDialer) dial(ctx context.Context, changed func()) (link, error) {
 		Command: d.server.Command, Args: d.server.Args, Env: environment(d.server.Env), Dir: d.server.Dir,
 		MaxLine: d.set.MaxLine, MaxQueue: d.set.MaxQueue, StderrTail: d.set.StderrTail,
 		WriteTimeout: d.set.WriteTimeout, DiscoverTimeout: d.set.ProbeTimeout,
-		Redact: d.redact, OnNoise: d.noise,
+		Redact: d.redact, OnNoise: d.firstNoise(),
 	})
 	if err != nil {
 		return nil, err
@@ -73,6 +75,19 @@ func (d *stdioDialer) dial(ctx context.Context, changed func()) (link, error) {
 	}
 	d.learn(p, l.facts().era)
 	return l, nil
+}
+
+// maxNoiseShown is how much of a line that is no frame is worth showing.
+const maxNoiseShown = 200
+
+func (d *stdioDialer) firstNoise() func([]byte) {
+	var once sync.Once
+	return func(line []byte) {
+		once.Do(func() {
+			text := d.redact.String(strings.ToValidUTF8(string(line[:min(len(line), 4*maxNoiseShown)]), "?"))
+			d.noise(text[:min(len(text), maxNoiseShown)])
+		})
+	}
 }
 
 // pinned reports whether the next handshake is of one era only.

@@ -77,7 +77,12 @@ func (s *Supervisor) Add(server Server) error {
 
 // dialer chooses the transport.
 func (s *Supervisor) dialer(server Server, r *redact.Redactor) dialer {
-	return &stdioDialer{server: server, set: s.options.Settings, client: s.options.Client, redact: r, era: server.Era}
+	return &stdioDialer{
+		server: server, set: s.options.Settings, client: s.options.Client, redact: r, era: server.Era,
+		noise: func(line string) {
+			s.shared.events.publish(Event{Server: server.Name, Kind: EventNoise, Detail: line})
+		},
+	}
 }
 
 func (s *Supervisor) add(server Server, r *redact.Redactor, d dialer) error {
