@@ -1,9 +1,10 @@
-// Package bare is the deliberately naive target: a plain go-sdk client behind the driver protocol, with no supervisor at all. It
-// connects to each server once, when it is configured, and never again. It shows what every fault does to a client that takes no
-// care, and that the harness sees it; so it must be naive, and not broken: stderr is drained, every call has a deadline.
+// Package bare is the deliberately naive target: a plain go-sdk client behind the driver protocol, with no
+// supervisor at all. It connects to each server once, when it is configured, and never again. It shows what
+// every fault does to a client that takes no care, and that the harness sees it; so it must be naive, and not
+// broken: stderr is drained, every call has a deadline.
 //
-// May import: harness/driver (the protocol) and go-sdk. A newcomer changes most often: nothing; what is missing here is missing on
-// purpose.
+// May import: harness/driver (the protocol) and go-sdk. A newcomer changes most often: nothing; what is
+// missing here is missing on purpose.
 package bare
 
 import (
@@ -23,7 +24,8 @@ import (
 	"github.com/unwedge/unwedge/internal/buildinfo"
 )
 
-// What is in force when the harness does not say: the same as the built-in supervisor's, so that the two can be compared.
+// What is in force when the harness does not say: the same as the built-in supervisor's, so that the two can
+// be compared.
 const (
 	defaultCall    = 300 * time.Second
 	defaultConnect = 60 * time.Second
@@ -197,8 +199,9 @@ func text(content []mcp.Content) string {
 	return strings.Join(parts, "")
 }
 
-// Close closes all sessions at the same time. go-sdk's Close can block for ever, with a call in flight or a full pipe; the process ends
-// all the same when Serve returns, which is as much as a naive client does for its servers.
+// Close closes all sessions at the same time. go-sdk's Close can block for ever, with a call in flight or a
+// full pipe; the process ends all the same when Serve returns, which is as much as a naive client does for
+// its servers.
 func (c *client) Close(context.Context) *driver.Error {
 	c.mu.Lock()
 	c.closing = true

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newServer makes a server whose tool "hang" answers when done is closed: a stateless server of go-sdk does not end a tool's context
-// when its client has gone.
+// newServer makes a server whose tool "hang" answers when done is closed: a stateless server of go-sdk does
+// not end a tool's context when its client has gone.
 func newServer(done <-chan struct{}) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1"}, nil)
 	type args struct {

@@ -1,8 +1,8 @@
-// Package builtin is the built-in target: package supervisor behind the driver protocol. It only translates; what it does about faults
-// is the supervisor's.
+// Package builtin is the built-in target: package supervisor behind the driver protocol. It only translates;
+// what it does about faults is the supervisor's.
 //
-// May import: harness/driver (the protocol) and supervisor. A newcomer changes most often: settings, when the supervisor gets a new
-// knob that the protocol can set.
+// May import: harness/driver (the protocol) and supervisor. A newcomer changes most often: settings, when the
+// supervisor gets a new knob that the protocol can set.
 package builtin
 
 import (
@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// configureWait bounds how long "configure" waits for first sessions, so that a list right after it is not empty while every
-	// server is healthy. Servers that need longer join later.
+	// configureWait bounds how long "configure" waits for first sessions, so that a list right after it is
+	// not empty while every server is healthy. Servers that need longer join later.
 	configureWait = 5 * time.Second
 	// closeSpare is what Close gets beyond the supervisor's own ladder of EOF, SIGTERM and SIGKILL.
 	closeSpare = 5 * time.Second
@@ -52,7 +52,8 @@ type target struct {
 // EmitTo implements driver.EventHandler.
 func (t *target) EmitTo(emit func(driver.Event)) { t.emit = emit }
 
-// Configure adds the servers, which connect in the background, and waits for a moment until each has had its first attempt.
+// Configure adds the servers, which connect in the background, and waits for a moment until each has had its
+// first attempt.
 func (t *target) Configure(ctx context.Context, c driver.Config) (*driver.Info, *driver.Error) {
 	o := supervisor.Options{
 		Settings: settings(c.Settings),
@@ -213,7 +214,8 @@ func (t *target) Close(ctx context.Context) *driver.Error {
 	return failure(sup.Close(ctx))
 }
 
-// failure translates a supervisor's error; nil stays nil. The kinds have the same names on both sides, which a test holds true.
+// failure translates a supervisor's error; nil stays nil. The kinds have the same names on both sides, which
+// a test holds true.
 func failure(err error) *driver.Error {
 	if err == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// ErrTargetGone says that the target will not answer: its output ended, or its input cannot be written to. The errors of
-// [Client.Do] that match it are *GoneError.
+// ErrTargetGone says that the target will not answer: its output ended, or its input cannot be written to.
+// The errors of [Client.Do] that match it are *GoneError.
 var ErrTargetGone = errors.New("target is gone")
 
 // GoneError is an ErrTargetGone with what was seen last.
@@ -41,8 +41,9 @@ func (e *GoneError) Is(target error) bool { return target == ErrTargetGone }
 // Unwrap returns the cause.
 func (e *GoneError) Unwrap() error { return e.Cause }
 
-// Client is the harness's half of the protocol. It is safe for concurrent use. No method blocks after the target's end, and none
-// for longer than its context: a target that does not read its input holds up the queue behind it, never a caller.
+// Client is the harness's half of the protocol. It is safe for concurrent use. No method blocks after the
+// target's end, and none for longer than its context: a target that does not read its input holds up the
+// queue behind it, never a caller.
 type Client struct {
 	in      io.Writer
 	onEvent func(Event)
@@ -72,12 +73,12 @@ const (
 // Option changes a Client.
 type Option func(*Client)
 
-// WithEvents has f called for each event of the target, in order, from the goroutine that reads its output: f must not block and
-// must not call the client.
+// WithEvents has f called for each event of the target, in order, from the goroutine that reads its output: f
+// must not block and must not call the client.
 func WithEvents(f func(Event)) Option { return func(c *Client) { c.onEvent = f } }
 
-// NewClient speaks to a target: in is its stdin, out its stdout. Its goroutines end when out ends and in fails or is idle; both
-// streams stay the caller's to close, see [Client.CloseInput].
+// NewClient speaks to a target: in is its stdin, out its stdout. Its goroutines end when out ends and in
+// fails or is idle; both streams stay the caller's to close, see [Client.CloseInput].
 func NewClient(in io.Writer, out io.Reader, opts ...Option) *Client {
 	c := &Client{
 		in:      in,
@@ -93,8 +94,8 @@ func NewClient(in io.Writer, out io.Reader, opts ...Option) *Client {
 	return c
 }
 
-// Do sends one request, with an id of its own, and waits for its response. The error is ctx's own or a *GoneError; what the target
-// itself has to say against the request is in Response.Error.
+// Do sends one request, with an id of its own, and waits for its response. The error is ctx's own or a
+// *GoneError; what the target itself has to say against the request is in Response.Error.
 func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 	answer := make(chan Response, 1)
 	c.mu.Lock()
@@ -156,8 +157,8 @@ func (c *Client) CloseInput() error {
 	return nil
 }
 
-// writeLoop writes one request after the other. A target that closed its stdin may still answer what it has read, so only the end
-// of its output ends those; what can no longer be written fails at once.
+// writeLoop writes one request after the other. A target that closed its stdin may still answer what it has
+// read, so only the end of its output ends those; what can no longer be written fails at once.
 func (c *Client) writeLoop() {
 	var broken error
 	for {

@@ -6,14 +6,15 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line that either half accepts, in bytes. The largest honest line is a tool result of a few MiB with its
-// JSON escapes; a longer one is skipped and reported, so that a target that writes without end cannot fill our memory.
+// MaxLine is the longest line that either half accepts, in bytes. The largest honest line is a tool result of
+// a few MiB with its JSON escapes; a longer one is skipped and reported, so that a target that writes without
+// end cannot fill our memory.
 const MaxLine = 64 << 20
 
 var errLineTooLong = errors.New("line is longer than 64 MiB")
 
-// lineReader cuts a stream into lines. A line over the limit is read to its end, dropped, and reported as errLineTooLong; the
-// stream goes on behind it.
+// lineReader cuts a stream into lines. A line over the limit is read to its end, dropped, and reported as
+// errLineTooLong; the stream goes on behind it.
 type lineReader struct {
 	r   *bufio.Reader
 	max int
@@ -23,8 +24,8 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: MaxLine}
 }
 
-// next returns one line without its newline. A last line without a newline is returned as a line; the io.EOF comes after it.
-// The slice is the caller's own.
+// next returns one line without its newline. A last line without a newline is returned as a line; the io.EOF
+// comes after it. The slice is the caller's own.
 func (l *lineReader) next() ([]byte, error) {
 	var line []byte
 	over, any := false, false

@@ -11,18 +11,20 @@ import (
 	"time"
 )
 
-// Handler is what a target written in Go implements; [Serve] does the talking. Calls overlap, so every method must be safe for
-// concurrent use. The context of a call carries the caller's deadline when the request has one (timeout_ms); with none, the
-// configured call timeout is the handler's business. All contexts end when the target is being closed.
+// Handler is what a target written in Go implements; [Serve] does the talking. Calls overlap, so every method
+// must be safe for concurrent use. The context of a call carries the caller's deadline when the request has
+// one (timeout_ms); with none, the configured call timeout is the handler's business. All contexts end when
+// the target is being closed.
 //
-// A target that can do more implements [StatusHandler], [ReconnectHandler] or [EventHandler] too, and says so in Info.Supports.
+// A target that can do more implements [StatusHandler], [ReconnectHandler] or [EventHandler] too, and says so
+// in Info.Supports.
 type Handler interface {
 	// Configure comes first and once. It should return within the connect timeout even if no server can be reached.
 	Configure(ctx context.Context, c Config) (*Info, *Error)
 	List(ctx context.Context) ([]Tool, *Error)
 	Call(ctx context.Context, server, tool string, args json.RawMessage) (*Result, *Error)
-	// Close stops everything that Configure started. It is called once, also without a Configure before it or during a slow
-	// one, fails the calls in flight, and must bound itself.
+	// Close stops everything that Configure started. It is called once, also without a Configure before it or
+	// during a slow one, fails the calls in flight, and must bound itself.
 	Close(ctx context.Context) *Error
 }
 
@@ -36,23 +38,25 @@ type ReconnectHandler interface {
 	Reconnect(ctx context.Context, server string) *Error
 }
 
-// EventHandler is a Handler with events to tell. EmitTo is called once, before Configure. emit is safe for concurrent use and
-// keeps the order of one goroutine's events; it blocks while the harness does not read.
+// EventHandler is a Handler with events to tell. EmitTo is called once, before Configure. emit is safe for
+// concurrent use and keeps the order of one goroutine's events; it blocks while the harness does not read.
 type EventHandler interface {
 	EmitTo(emit func(Event))
 }
 
 const (
-	// drainWait is how long a closing target waits for calls in flight to answer once Close has returned and their contexts
-	// have ended: time for a good handler to say "closed", not enough for a hung one to hold up the exit.
+	// drainWait is how long a closing target waits for calls in flight to answer once Close has returned and
+	// their contexts have ended: time for a good handler to say "closed", not enough for a hung one to hold
+	// up the exit.
 	drainWait = 500 * time.Millisecond
 	// lastWriteWait bounds the last answer when nobody reads any more.
 	lastWriteWait = 5 * time.Second
 )
 
-// Serve answers the harness until it asks for a close, its stream ends, or ctx ends; then everything is closed, and it returns.
-// The error says what went wrong with the streams; nil after a close and after the end of in. Serve may leave one goroutine
-// behind that is still reading in, so the process is expected to exit soon.
+// Serve answers the harness until it asks for a close, its stream ends, or ctx ends; then everything is
+// closed, and it returns. The error says what went wrong with the streams; nil after a close and after the
+// end of in. Serve may leave one goroutine behind that is still reading in, so the process is expected to
+// exit soon.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler) error {
 	opCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -233,7 +237,8 @@ func (s *server) awaitConfigured(ctx context.Context, ready <-chan struct{}) *Er
 	return nil
 }
 
-// close stops the handler once, however many ask for it, and answers r if there is one. The answer to "close" is the last line.
+// close stops the handler once, however many ask for it, and answers r if there is one. The answer to "close"
+// is the last line.
 func (s *server) close(r *Request) {
 	s.closeOnce.Do(func() {
 		// The handler is asked first, so that its own "closed" reaches the calls in flight before their contexts end.

@@ -34,15 +34,13 @@ func (l *Link) call(req *http.Request, m *message) (*http.Response, error) {
 	case mediaType(resp) == typeJSON:
 		return l.jsonAnswer(req, x, resp)
 	case mediaType(resp) == typeStream:
-		if x.bound != nil {
-			x.bound.Stop() // the server is alive; the caller's own deadline bounds the rest
-		}
 		return answer(req, typeStream, newCallStream(x, resp), l.sessionOf(req, resp)), nil
 	}
 	return l.notMCP(req, x, resp)
 }
 
-// refuseDowngrade answers an initialize that follows a server/discover which failed for reasons that say nothing about the era.
+// refuseDowngrade answers an initialize that follows a server/discover which failed for reasons that say
+// nothing about the era.
 func (l *Link) refuseDowngrade(m *message) *Failure {
 	if m.method != methodInitialize || !l.opts.NoDowngrade {
 		return nil
@@ -60,8 +58,8 @@ func (l *Link) refuseDowngrade(m *message) *Failure {
 	return &f
 }
 
-// failed records a failure and answers the call with it. Only the end of the caller's own context is an error of RoundTrip: go-sdk
-// looks at the context first then, and no other text can get in.
+// failed records a failure and answers the call with it. Only the end of the caller's own context is an error
+// of RoundTrip: go-sdk looks at the context first then, and no other text can get in.
 func (l *Link) failed(req *http.Request, m *message, f *Failure) (*http.Response, error) {
 	l.doubtEra(m, f)
 	l.fail(req.Context(), f)
@@ -139,7 +137,8 @@ func errorIn(body []byte) *wireError {
 	return r.Error
 }
 
-// jsonAnswer reads the whole body here, so that a cut, or the caller's deadline, can still become an error of this call alone.
+// jsonAnswer reads the whole body here, so that a cut, or the caller's deadline, can still become an error of
+// this call alone.
 func (l *Link) jsonAnswer(req *http.Request, x *exchange, resp *http.Response) (*http.Response, error) {
 	defer x.end()
 	body, err := readCapped(resp.Body, l.opts.MaxBody)
@@ -173,8 +172,9 @@ func (l *Link) notMCP(req *http.Request, x *exchange, resp *http.Response) (*htt
 	return l.failed(req, x.m, f)
 }
 
-// sessionOf gives the session id that go-sdk may see. It takes a changed one for the end of the session, after the call was executed;
-// the session that was negotiated is kept instead, and if it is no more, the next call says so.
+// sessionOf gives the session id that go-sdk may see. It takes a changed one for the end of the session,
+// after the call was executed; the session that was negotiated is kept instead, and if it is no more, the
+// next call says so.
 func (l *Link) sessionOf(req *http.Request, resp *http.Response) string {
 	id, had := resp.Header.Get(headerSession), req.Header.Get(headerSession)
 	if had != "" && id != "" && id != had {

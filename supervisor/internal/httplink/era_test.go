@@ -63,7 +63,8 @@ func TestSilentDiscoverFallsBackInTime(t *testing.T) {
 	s.good("echo")
 }
 
-// A silent downgrade for the life of the session, because of one 503, can be forbidden; a real "I do not know that" still falls back.
+// A silent downgrade for the life of the session, because of one 503, can be forbidden; a real "I do not know
+// that" still falls back.
 func TestNoDowngrade(t *testing.T) {
 	forbid := func(o *httplink.Options, _ *mcp.StreamableClientTransport, _ *mcp.ClientOptions) {
 		o.NoDowngrade = true

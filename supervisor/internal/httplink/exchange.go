@@ -19,11 +19,11 @@ var (
 	errBound  = errors.New("no answer in time")
 )
 
-// exchange is one request to the server and its answer, body included. Its context is its own: it ends with the caller's, with Abort,
-// with a bound of ours, or with end, and why says which of them it was.
+// exchange is one request to the server and its answer, body included. Its context is its own: it ends with
+// the caller's, with Abort, with a bound of ours, or with end, and why says which of them it was.
 //
-// Being detached matters for bodies: go-sdk ends the whole session when a body cannot be read, and a body under the caller's own
-// deadline cannot be read when that has passed.
+// Being detached matters for bodies: go-sdk ends the whole session when a body cannot be read, and a body
+// under the caller's own deadline cannot be read when that has passed.
 type exchange struct {
 	l        *Link
 	m        *message
@@ -41,7 +41,8 @@ type exchange struct {
 	ended         sync.Once
 }
 
-// begin prepares an exchange that ends with caller and with Abort. A bound of 0 is none. The user must see to it that end is called.
+// begin prepares an exchange that ends with caller and with Abort. A bound of 0 is none. The user must see to
+// it that end is called.
 func (l *Link) begin(caller context.Context, m *message, bound time.Duration) *exchange {
 	return l.beginUnder(l.ctx, caller, m, bound)
 }
@@ -81,14 +82,15 @@ func (x *exchange) end() {
 }
 
 const (
-	// lingerTime and lingerBytes bound the reading of what follows an answer, so that the connection can be used again.
+	// lingerTime and lingerBytes bound the reading of what follows an answer, so that the connection can be
+	// used again.
 	lingerTime  = 1 * time.Second
 	lingerBytes = 64 << 10
 )
 
-// linger ends the exchange behind everybody's back, once the little that may follow an answer has been read: a connection whose body
-// was not read to its end cannot be used again. The caller's context must not cut that short: it usually ends as soon as the caller has
-// its answer.
+// linger ends the exchange behind everybody's back, once the little that may follow an answer has been read:
+// a connection whose body was not read to its end cannot be used again. The caller's context must not cut
+// that short: it usually ends as soon as the caller has its answer.
 func (x *exchange) linger(body io.ReadCloser) {
 	x.unwatchCaller()
 	go func() {
@@ -152,8 +154,9 @@ func (x *exchange) request(from *http.Request, to *url.URL) *http.Request {
 	return req
 }
 
-// redirect says where to go, or why not. 307 and 308 keep method and body; the others would turn a POST into a GET, which no MCP
-// server means. Another origin, a mere change from http to https included, is for the person who wrote the URL to decide.
+// redirect says where to go, or why not. 307 and 308 keep method and body; the others would turn a POST into
+// a GET, which no MCP server means. Another origin, a mere change from http to https included, is for the
+// person who wrote the URL to decide.
 func (x *exchange) redirect(from *http.Request, resp *http.Response, hop int) (to *url.URL, refusal string) {
 	to, err := resp.Location()
 	switch {

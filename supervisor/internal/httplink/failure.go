@@ -28,7 +28,8 @@ const (
 	KindRefused Kind = "refused"
 	// KindNotMCP: a 2xx that is no MCP answer: other content type, no JSON, no JSON-RPC, somebody else's id.
 	KindNotMCP Kind = "not-mcp"
-	// KindRedirect: a redirect that is not followed: another origin, too many, or one that would lose method and body.
+	// KindRedirect: a redirect that is not followed: another origin, too many, or one that would lose method
+	// and body.
 	KindRedirect Kind = "redirect"
 	// KindTooLarge: a body or event over MaxBody.
 	KindTooLarge Kind = "too-large"
@@ -40,11 +41,12 @@ const (
 	KindAborted Kind = "aborted"
 )
 
-// Code is the JSON-RPC code of the errors that this package makes up. It is outside of the range that JSON-RPC reserves, and no
-// server's answer means anything by it; but do not decide on it, ask the Recorder.
+// Code is the JSON-RPC code of the errors that this package makes up. It is outside of the range that
+// JSON-RPC reserves, and no server's answer means anything by it; but do not decide on it, ask the Recorder.
 const Code = -31001
 
-// Failure is what HTTP had to say. It is an error; its text holds no secret. It is never changed after it was recorded.
+// Failure is what HTTP had to say. It is an error; its text holds no secret. It is never changed after it was
+// recorded.
 type Failure struct {
 	Kind         Kind
 	Method       string        // the JSON-RPC method; "" for a response or a DELETE
@@ -87,8 +89,8 @@ func (f *Failure) Error() string {
 // Unwrap gives the cause, so that errors.Is finds ECONNREFUSED, ErrAborted and the like.
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// NoEffect says whether the server certainly did not execute the request: it never saw it, or it refused it before the MCP layer
-// (401, 403, 404 of a session, 405, 429).
+// NoEffect says whether the server certainly did not execute the request: it never saw it, or it refused it
+// before the MCP layer (401, 403, 404 of a session, 405, 429).
 func (f *Failure) NoEffect() bool {
 	if f.Resumed {
 		return false
@@ -105,8 +107,8 @@ func (f *Failure) NoEffect() bool {
 	return false
 }
 
-// saysNothingOfTheEra: the server may be modern or legacy, it just could not answer now. A fallback on such evidence would
-// pin a modern server to the legacy era for the life of the session, because of one 503.
+// saysNothingOfTheEra: the server may be modern or legacy, it just could not answer now. A fallback on such
+// evidence would pin a modern server to the legacy era for the life of the session, because of one 503.
 func (f *Failure) saysNothingOfTheEra() bool {
 	switch f.Kind {
 	case KindConnect, KindTransport, KindAuth, KindRateLimited, KindUnavailable, KindTimeout, KindCancelled, KindAborted:
@@ -115,7 +117,8 @@ func (f *Failure) saysNothingOfTheEra() bool {
 	return false
 }
 
-// classify decides the kind of a status, and nothing else does. hadSession: the request named a session. text is the body's message.
+// classify decides the kind of a status, and nothing else does. hadSession: the request named a session. text
+// is the body's message.
 func classify(status int, hadSession bool, rpcCode int64, text string, retryAfter time.Duration) Kind {
 	if hadSession && lostSession(status, rpcCode, text) {
 		return KindSessionGone
@@ -137,9 +140,10 @@ func classify(status int, hadSession bool, rpcCode int64, text string, retryAfte
 
 const codeMethodNotFound = -32601
 
-// lostSession: a 404 to a request that names a session means that the session is gone (spec-H3), unless the body says that it is the
-// method that is unknown. Many servers say it in other ways, so a text about a missing session counts with any error status
-// (samanhappy/mcphub#196, actionhero/keryx#503, cursor/cursor#3640).
+// lostSession: a 404 to a request that names a session means that the session is gone (spec-H3), unless the
+// body says that it is the method that is unknown. Many servers say it in other ways, so a text about a
+// missing session counts with any error status (samanhappy/mcphub#196, actionhero/keryx#503,
+// cursor/cursor#3640).
 func lostSession(status int, rpcCode int64, text string) bool {
 	if rpcCode == codeMethodNotFound {
 		return false

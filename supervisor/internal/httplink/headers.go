@@ -43,8 +43,8 @@ func (l *Link) addHeader(name, value string) error {
 	return nil
 }
 
-// minSecret is the length from which on a configured value is hidden. Shorter ones are flags and versions; hiding "1" everywhere would
-// make every text unreadable and guard nothing.
+// minSecret is the length from which on a configured value is hidden. Shorter ones are flags and versions;
+// hiding "1" everywhere would make every text unreadable and guard nothing.
 const minSecret = 4
 
 // redactor replaces the values, and the words of those that have several ("Bearer abc": "abc" alone too).
@@ -80,7 +80,8 @@ func secretsOf(u *url.URL) []string {
 	return found
 }
 
-// clean takes secrets out of a text: configured values, and the session id, which is as good as a password for the session.
+// clean takes secrets out of a text: configured values, and the session id, which is as good as a password
+// for the session.
 func (l *Link) clean(text string) string {
 	text = l.hide.Replace(text)
 	l.mu.Lock()

@@ -18,10 +18,11 @@ const (
 	DefaultMaxBody = 16 << 20
 	// DefaultDeleteTimeout: the DELETE is a courtesy, and go-sdk holds a lock meanwhile that every other call needs.
 	DefaultDeleteTimeout = 1 * time.Second
-	// DefaultDiscoverTimeout is for servers that never answer an unknown method. Half of what the caller has left, if that is less,
-	// so that the fallback has the other half.
+	// DefaultDiscoverTimeout is for servers that never answer an unknown method. Half of what the caller has
+	// left, if that is less, so that the fallback has the other half.
 	DefaultDiscoverTimeout = 10 * time.Second
-	// DefaultStreamRetryMin and Max are the waits before a server-initiated stream is opened again; doubled, never a tight loop.
+	// DefaultStreamRetryMin and Max are the waits before a server-initiated stream is opened again; doubled,
+	// never a tight loop.
 	DefaultStreamRetryMin = 1 * time.Second
 	DefaultStreamRetryMax = 30 * time.Second
 
@@ -42,28 +43,33 @@ var ErrAborted = errors.New("connection was aborted")
 type Options struct {
 	// Endpoint is the server's URL. Headers go to its origin and nowhere else.
 	Endpoint string
-	// Headers are sent with every request. Their values are secrets: they are removed from every text that leaves this package. They
-	// cannot replace the headers of the protocol itself.
+	// Headers are sent with every request. Their values are secrets: they are removed from every text that
+	// leaves this package. They cannot replace the headers of the protocol itself.
 	Headers map[string]string
-	// Base makes a new transport; it is called again by Purge. nil: a clone of http.DefaultTransport with short dial timeouts. Its dial
-	// functions are wrapped so that every received byte is seen.
+	// Base makes a new transport; it is called again by Purge. nil: a clone of http.DefaultTransport with
+	// short dial timeouts. Its dial functions are wrapped so that every received byte is seen.
 	Base func() *http.Transport
 	// MaxBody bounds a JSON answer, and each single event of a stream, in bytes. 16 MiB.
 	MaxBody int64
 	// DeleteTimeout bounds the DELETE that ends a session. 1 s.
 	DeleteTimeout time.Duration
-	// DiscoverTimeout bounds server/discover; after it, go-sdk is told to fall back. 10 s, at most half of the caller's time.
+	// DiscoverTimeout bounds server/discover; after it, go-sdk is told to fall back. 10 s, at most half of
+	// the caller's time.
 	DiscoverTimeout time.Duration
-	// NoDowngrade makes a connect fail whose server/discover met a failure that says nothing about the era (429, 5xx, auth, reset, no
-	// answer), instead of falling back to the legacy handshake for the whole life of the session. For a server that is known to be
-	// modern; a legacy server that answers unknown methods with 500 could never be reached with it.
+	// NoDowngrade makes a connect fail whose server/discover met a failure that says nothing about the era
+	// (429, 5xx, auth, reset, no answer), instead of falling back to the legacy handshake for the whole life
+	// of the session. For a server that is known to be modern; a legacy server that answers unknown methods
+	// with 500 could never be reached with it.
 	NoDowngrade bool
-	// StreamRetryMin and StreamRetryMax bound the wait before a lost stream of server-initiated messages is opened again. 1 s, 30 s.
+	// StreamRetryMin and StreamRetryMax bound the wait before a lost stream of server-initiated messages is
+	// opened again. 1 s, 30 s.
 	StreamRetryMin, StreamRetryMax time.Duration
-	// OnFailure is told every failure, also of messages that nobody waits for. It must not block; it may call Abort and Purge.
+	// OnFailure is told every failure, also of messages that nobody waits for. It must not block; it may call
+	// Abort and Purge.
 	OnFailure func(*Failure)
-	// OnStream is told when a stream of server-initiated messages was lost and when it is open again; messages may have been missed
-	// between, so lists should be fetched anew after the latter. It must not block.
+	// OnStream is told when a stream of server-initiated messages was lost and when it is open again;
+	// messages may have been missed between, so lists should be fetched anew after the latter. It must not
+	// block.
 	OnStream func(StreamState)
 }
 
@@ -150,8 +156,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Client is the http.Client to put into mcp.StreamableClientTransport. It follows no redirects by itself; the Link does, within the
-// endpoint's origin. It has no timeout of its own: contexts have.
+// Client is the http.Client to put into mcp.StreamableClientTransport. It follows no redirects by itself; the
+// Link does, within the endpoint's origin. It has no timeout of its own: contexts have.
 func (l *Link) Client() *http.Client {
 	return &http.Client{
 		Transport:     l,
@@ -159,8 +165,8 @@ func (l *Link) Client() *http.Client {
 	}
 }
 
-// Abort fails every request, and every body that is being read, at once, and everything later. The first err stays the cause.
-// Aborting twice, or after the end of the session, is harmless.
+// Abort fails every request, and every body that is being read, at once, and everything later. The first err
+// stays the cause. Aborting twice, or after the end of the session, is harmless.
 func (l *Link) Abort(err error) {
 	if err == nil {
 		err = ErrAborted
@@ -176,16 +182,21 @@ func (l *Link) Aborted() <-chan struct{} { return l.ctx.Done() }
 
 func (l *Link) isAborted() bool { return l.ctx.Err() != nil }
 
-// Purge makes the next request use a new connection. Idle connections are closed now, busy ones when their request has ended. The
-// Link does so by itself when a request ends in silence or a connection breaks, since then the others are likely to be dead too.
+// Purge makes the next request use a new connection. Idle connections are closed now, busy ones when their
+// request has ended. The Link does so by itself when a request ends in silence or a connection breaks, since
+// then the others are likely to be dead too.
 func (l *Link) Purge() {
 	l.count.purges.Add(1)
 	l.pool.renew()
 }
 
-// LastByte is when a byte was last received on any connection: the server, or something in front of it, was alive then. Before the
-// first byte it is the time of New.
+// LastByte is when a byte was last received on any connection: the server, or something in front of it, was
+// alive then. Before the first byte it is the time of New.
 func (l *Link) LastByte() time.Time { return l.start.Add(time.Duration(l.lastByte.Load())) }
+
+// Received counts the bytes received on all connections; it never goes down. A cheap way to see whether there
+// was life.
+func (l *Link) Received() uint64 { return uint64(l.count.bytesIn.Load()) }
 
 // SessionGone says whether the server has answered that it does not know the session any more.
 func (l *Link) SessionGone() bool {

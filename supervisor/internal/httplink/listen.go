@@ -23,9 +23,10 @@ const (
 	StreamRefused StreamState = "refused"
 )
 
-// listener keeps a stream of server-initiated messages open: the standalone GET of the legacy era, or the modern era's
-// subscriptions/listen. go-sdk sees one stream that opens at once and ends only with the session; so it cannot hang in Connect while
-// the server is silent, does not end the session when five re-openings in a row fail, and does not forget a subscription that was cut.
+// listener keeps a stream of server-initiated messages open: the standalone GET of the legacy era, or the
+// modern era's subscriptions/listen. go-sdk sees one stream that opens at once and ends only with the
+// session; so it cannot hang in Connect while the server is silent, does not end the session when five
+// re-openings in a row fail, and does not forget a subscription that was cut.
 //
 // What a server says in it is handed on, except for answers: nobody asks anything in these streams.
 type listener struct {
@@ -48,8 +49,8 @@ func (l *Link) listenGet(req *http.Request) (*http.Response, error) {
 	return l.listen(req, &message{}), nil
 }
 
-// listenPost handles subscriptions/listen. Its call stays open for as long as the server grants it; if the server refuses, the call
-// gets the refusal as its answer.
+// listenPost handles subscriptions/listen. Its call stays open for as long as the server grants it; if the
+// server refuses, the call gets the refusal as its answer.
 func (l *Link) listenPost(req *http.Request, m *message) (*http.Response, error) {
 	return l.listen(req, m), nil
 }
@@ -84,8 +85,8 @@ func (s *listener) run() {
 	}
 }
 
-// giveUp leaves a stream that says no more. A subscription's call is answered, a GET stays open in silence: ending it would make
-// go-sdk try again.
+// giveUp leaves a stream that says no more. A subscription's call is answered, a GET stays open in silence:
+// ending it would make go-sdk try again.
 func (s *listener) giveUp(ctx context.Context) {
 	s.l.tell(StreamRefused)
 	if s.m.isCall() {
@@ -128,7 +129,8 @@ func (s *listener) once(ctx context.Context) {
 	}
 }
 
-// message gives each subscription after the first an id of its own (spec-M3). Answers are for nobody, so the id may be a private one.
+// message gives each subscription after the first an id of its own (spec-M3). Answers are for nobody, so the
+// id may be a private one.
 func (s *listener) message() *message {
 	s.serial++
 	if !s.m.isCall() || s.serial == 1 {
@@ -146,8 +148,9 @@ func (s *listener) message() *message {
 	return parseMessage(body)
 }
 
-// refusal reads an answer that is no stream, and decides whether there is any use in asking again: not if the server says that it
-// has no such thing, or no such session. A conflict or a failing server is asked again, ever more slowly.
+// refusal reads an answer that is no stream, and decides whether there is any use in asking again: not if the
+// server says that it has no such thing, or no such session. A conflict or a failing server is asked again,
+// ever more slowly.
 func (s *listener) refusal(x *exchange, resp *http.Response) *Failure {
 	ok := resp.StatusCode >= 200 && resp.StatusCode <= 299
 	f, rpc := x.status(resp)
@@ -163,8 +166,8 @@ func (s *listener) refusal(x *exchange, resp *http.Response) *Failure {
 	return f
 }
 
-// pump hands on the events of one stream. Its end is a failure only if it brought nothing and did not last: servers and proxies end
-// idle streams all the time.
+// pump hands on the events of one stream. Its end is a failure only if it brought nothing and did not last:
+// servers and proxies end idle streams all the time.
 func (s *listener) pump(x *exchange, resp *http.Response) *Failure {
 	defer resp.Body.Close()
 	if s.tries > 0 {
@@ -192,8 +195,8 @@ func (s *listener) pump(x *exchange, resp *http.Response) *Failure {
 	}
 }
 
-// hand passes one event on; false: the stream is at its end, since nobody reads any more or the subscription was answered. An error as
-// its answer is a refusal.
+// hand passes one event on; false: the stream is at its end, since nobody reads any more or the subscription
+// was answered. An error as its answer is a refusal.
 func (s *listener) hand(m *message, e event) bool {
 	if ms, err := strconv.ParseInt(e.retry, 10, 32); err == nil && ms > 0 {
 		s.retry = time.Duration(ms) * time.Millisecond

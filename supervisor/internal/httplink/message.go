@@ -31,7 +31,8 @@ type message struct {
 
 func (m *message) isCall() bool { return m.method != "" && m.id.IsValid() }
 
-// readMessage reads and closes the request's body. A body that is no JSON-RPC is sent on as it is, like a notification.
+// readMessage reads and closes the request's body. A body that is no JSON-RPC is sent on as it is, like a
+// notification.
 func readMessage(req *http.Request) (*message, error) {
 	if req.Body == nil {
 		return &message{}, nil
@@ -84,8 +85,8 @@ func errorReply(id json.RawMessage, e wireError) []byte {
 	return b
 }
 
-// forged are the codes by which go-sdk says "connection closed" to itself. It takes them from a server too, and would report a healthy
-// session as closed.
+// forged are the codes by which go-sdk says "connection closed" to itself. It takes them from a server too,
+// and would report a healthy session as closed.
 var forged = map[int64]bool{-32003: true, -32004: true}
 
 // repaired keeps a server's error, but not a code that means something else to go-sdk.
@@ -103,8 +104,9 @@ var (
 	errEmpty    = errors.New("it has neither result nor error")
 )
 
-// answerTo checks one message that came back, and gives what may be handed to go-sdk. final: it answers the call m. An error whose id
-// is null is legal JSON-RPC, and fatal to go-sdk; it came as the answer to m, so it gets m's id.
+// answerTo checks one message that came back, and gives what may be handed to go-sdk. final: it answers the
+// call m. An error whose id is null is legal JSON-RPC, and fatal to go-sdk; it came as the answer to m, so it
+// gets m's id.
 func answerTo(m *message, data []byte) (out []byte, final bool, err error) {
 	msg, err := jsonrpc.DecodeMessage(data)
 	if err != nil {

@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// initializedAgain is the pause before the second try of notifications/initialized: long enough for a server that restarts a worker,
-// short enough for a connect.
+// initializedAgain is the pause before the second try of notifications/initialized: long enough for a server
+// that restarts a worker, short enough for a connect.
 const initializedAgain = 100 * time.Millisecond
 
-// notify sends what nobody waits for: a notification, or our response to a server's request. It never fails for go-sdk, which would
-// poison the session, or in the case of notifications/initialized give up the connect, over a message that many servers do not
-// even read. If the server really missed something, the next call says so.
+// notify sends what nobody waits for: a notification, or our response to a server's request. It never fails
+// for go-sdk, which would poison the session, or in the case of notifications/initialized give up the
+// connect, over a message that many servers do not even read. If the server really missed something, the next
+// call says so.
 func (l *Link) notify(req *http.Request, m *message) (*http.Response, error) {
 	tries := 1
 	if m.method == methodInitialized {
@@ -54,9 +55,10 @@ func (f *Failure) worthAnotherTry() bool {
 	return false
 }
 
-// endSession handles go-sdk's DELETE. It is a courtesy to the server; go-sdk sends it under the lock that every other call needs, so
-// the answer comes within DeleteTimeout whatever the server does, and at once when the link is aborted: then the request goes on
-// alone. A session that the server has forgotten is not deleted.
+// endSession handles go-sdk's DELETE. It is a courtesy to the server; go-sdk sends it under the lock that
+// every other call needs, so the answer comes within DeleteTimeout whatever the server does, and at once when
+// the link is aborted: then the request goes on alone. A session that the server has forgotten is not
+// deleted.
 func (l *Link) endSession(req *http.Request) (*http.Response, error) {
 	done := empty(req, http.StatusNoContent, http.Header{}, nil)
 	if l.SessionGone() || req.Header.Get(headerSession) == "" {

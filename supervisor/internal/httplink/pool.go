@@ -14,7 +14,8 @@ const (
 	tlsTimeout  = 10 * time.Second
 	// keepAlive lets the kernel find peers that vanished, in about a minute and without our doing.
 	keepAlive = 15 * time.Second
-	// idleTimeout is below that of the usual load balancers (60 s and more), so that it is rather us who close an idle connection.
+	// idleTimeout is below that of the usual load balancers (60 s and more), so that it is rather us who
+	// close an idle connection.
 	idleTimeout = 50 * time.Second
 	// maxHeaderBytes of an answer: a session id and some cookies.
 	maxHeaderBytes = 1 << 20
@@ -32,8 +33,8 @@ func baseTransport() *http.Transport {
 	}
 }
 
-// pool holds the transport in use. renew replaces it, so that what is dialled later cannot end up on an old connection, HTTP/2's
-// single one included; the old one is emptied when its last request has ended.
+// pool holds the transport in use. renew replaces it, so that what is dialled later cannot end up on an old
+// connection, HTTP/2's single one included; the old one is emptied when its last request has ended.
 type pool struct {
 	mk func() *http.Transport
 

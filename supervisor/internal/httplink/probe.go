@@ -10,12 +10,13 @@ import (
 	"strconv"
 )
 
-// Probe asks the server for a sign of life, beneath go-sdk and with an id that go-sdk never uses: a ping in the legacy era, in the
-// modern one the server/discover that opened the session once more. Any MCP answer is a sign of life, "method not found" included.
-// Otherwise the error is a *Failure or, if ctx ended first, ctx's own, with Silent recorded through OnFailure.
+// Probe asks the server for a sign of life, beneath go-sdk and with an id that go-sdk never uses: a ping in
+// the legacy era, in the modern one the server/discover that opened the session once more. Any MCP answer is
+// a sign of life, "method not found" included. Otherwise the error is a *Failure or, if ctx ended first,
+// ctx's own, with Silent recorded through OnFailure.
 //
-// It goes over a connection of the pool, as a call would, so a vanished flow shows; the Link purges the pool then, and the next
-// probe uses a new connection. It must not be called before Connect has returned.
+// It goes over a connection of the pool, as a call would, so a vanished flow shows; the Link purges the pool
+// then, and the next probe uses a new connection. It must not be called before Connect has returned.
 func (l *Link) Probe(ctx context.Context) error {
 	req, m, err := l.probeRequest(ctx)
 	if err != nil {

@@ -7,12 +7,13 @@ import (
 	"net/http"
 )
 
-// callStream is the body of a call's event stream as go-sdk sees it: only whole events, only JSON-RPC, only this call's answer, and
-// always an answer at the end. After the answer it ends at once, even if the server keeps the stream open.
+// callStream is the body of a call's event stream as go-sdk sees it: only whole events, only JSON-RPC, only
+// this call's answer, and always an answer at the end. After the answer it ends at once, even if the server
+// keeps the stream open.
 //
-// An end without an answer is left to go-sdk only if it can resume: then it asks for the rest, see resume. That is so in the legacy
-// era, once an event with an id has come in this very stream (a resumed stream that brings nothing new is not resumed again).
-// The modern era has no resumption, so its ids are taken away.
+// An end without an answer is left to go-sdk only if it can resume: then it asks for the rest, see resume.
+// That is so in the legacy era, once an event with an id has come in this very stream (a resumed stream that
+// brings nothing new is not resumed again). The modern era has no resumption, so its ids are taken away.
 type callStream struct {
 	x       *exchange
 	status  int
@@ -79,8 +80,8 @@ func (s *callStream) take(e event) {
 	}
 }
 
-// stop handles the end of the stream without an answer, and gives the error for Read: io.EOF after an error event, or for go-sdk to
-// resume; the caller's own if its context has ended.
+// stop handles the end of the stream without an answer, and gives the error for Read: io.EOF after an error
+// event, or for go-sdk to resume; the caller's own if its context has ended.
 func (s *callStream) stop(err error) error {
 	f := s.x.broken(err, "the stream ended without an answer")
 	f.Status, f.ContentType = s.status, typeStream
@@ -128,8 +129,8 @@ func (l *Link) remember(lastID string, x *exchange) {
 	})
 }
 
-// resume asks for the rest of a call's stream. go-sdk ends the session if that is answered by anything but a stream, so a stream it
-// is: with the call's failure in it.
+// resume asks for the rest of a call's stream. go-sdk ends the session if that is answered by anything but a
+// stream, so a stream it is: with the call's failure in it.
 func (l *Link) resume(req *http.Request) (*http.Response, error) {
 	lastID := req.Header.Get(headerLastEvent)
 	l.mu.Lock()

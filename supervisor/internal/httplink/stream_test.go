@@ -164,8 +164,8 @@ func TestServerStreamReportsALostSession(t *testing.T) {
 	NewWithT(t).Expect(s.link.SessionGone()).To(BeTrue())
 }
 
-// primed is a stream that begins with an event id, as servers that can resume send it, and is cut then. go-sdk asks for the rest
-// after the time in retry.
+// primed is a stream that begins with an event id, as servers that can resume send it, and is cut then.
+// go-sdk asks for the rest after the time in retry.
 const primed = "id: e1\nretry: 1\n\n"
 
 // resuming answers the victim with a cut stream, and its rest by h.

@@ -99,7 +99,8 @@ func bads() []bad {
 	)
 }
 
-// One POST goes wrong. That call fails at once, typed; a call in flight is not touched; the next one succeeds on the same session.
+// One POST goes wrong. That call fails at once, typed; a call in flight is not touched; the next one succeeds
+// on the same session.
 func TestOneBadAnswerHarmsOneCall(t *testing.T) {
 	for _, e := range eras {
 		for _, b := range bads() {

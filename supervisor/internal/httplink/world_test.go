@@ -67,6 +67,13 @@ type world struct {
 
 func newWorld(t *testing.T, e era) *world {
 	t.Helper()
+	w, _ := newWorldOn(t, e, (*httptest.Server).Start)
+	return w
+}
+
+// newWorldOn leaves to the caller how the listener is started.
+func newWorldOn(t *testing.T, e era, start func(*httptest.Server)) (*world, *httptest.Server) {
+	t.Helper()
 	w := &world{era: e, entered: make(chan string, 100), release: make(chan struct{}), opened: map[net.Conn]bool{},
 		execs: map[string]int{}}
 	w.server = mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1"}, nil)
@@ -102,13 +109,13 @@ func newWorld(t *testing.T, e era) *world {
 			delete(w.opened, c)
 		}
 	}
-	srv.Start()
+	start(srv)
 	t.Cleanup(func() {
 		srv.CloseClientConnections()
 		srv.Close()
 	})
 	w.url = srv.URL + "/mcp"
-	return w
+	return w, srv
 }
 
 func (w *world) serve(rw http.ResponseWriter, r *http.Request, inner http.Handler) {
@@ -296,4 +303,13 @@ func cut(w http.ResponseWriter, raw string, reset bool) {
 		c.(*net.TCPConn).SetLinger(0)
 	}
 	c.Close()
+}
+
+func serve(tb testing.TB, h http.Handler) string {
+	srv := httptest.NewServer(h)
+	tb.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return srv.URL
 }
