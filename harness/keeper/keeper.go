@@ -30,6 +30,9 @@ var ErrGone = errors.New("the keeper is gone")
 // ErrNotOurs says that a process does not descend from this keeper, or does not live any more. It was not signalled.
 var ErrNotOurs = errors.New("no live process of this lab")
 
+// ScratchPrefix begins the name of every folder that a keeper may remove.
+const ScratchPrefix = "unwedge-"
+
 const (
 	// closeBound is how long Close waits for a clean end. Killing is a matter of milliseconds; a process that takes longer hangs in
 	// the kernel.

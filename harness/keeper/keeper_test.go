@@ -359,6 +359,26 @@ func TestKilledKeeperIsNoticedAndTidiedAfter(t *testing.T) {
 	gone(t, []Process{{Pid: p.Pid, Start: p.Start}})
 }
 
+func TestScratchIsRemovedWhateverHappens(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ScratchPrefix+"x")
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k, err := Start(t.Context(), []string{os.Args[0], "keeper", "--scratch", dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), []string{os.Args[0], "keeper", "--scratch", t.TempDir()}); err == nil {
+		t.Fatal("any folder will do")
+	}
+}
+
 func TestProgramsDoNotInheritTheSocket(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return

@@ -4,10 +4,13 @@ package keeper
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -20,13 +23,22 @@ import (
 // socketFD is where the harness leaves its socket.
 const socketFD = 3
 
-// Main is the keeper's program. It takes no arguments; the harness's socket is descriptor 3. It returns when nothing that it started
-// is left, and then 0.
+// Main is the keeper's program:
+//
+//	keeper [--scratch DIR]
+//
+// The harness's socket is descriptor 3. Main returns when nothing that it started is left, and then 0. DIR is a temporary folder of the
+// lab's; it is removed last, so that a killed harness leaves no files either.
 //
 // It must not use os/exec or os.Process: it waits for any child there is, adopted ones included, and would steal their statuses.
 func Main(args []string) int {
-	if len(args) > 0 {
-		fmt.Fprintln(os.Stderr, "keeper takes no arguments")
+	flags := flag.NewFlagSet("keeper", flag.ContinueOnError)
+	scratch := flags.String("scratch", "", "temporary folder to remove at the end; its name must begin with "+ScratchPrefix)
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if *scratch != "" && !strings.HasPrefix(filepath.Base(*scratch), ScratchPrefix) {
+		fmt.Fprintf(os.Stderr, "keeper: %s is no scratch folder of unwedge\n", *scratch)
 		return 2
 	}
 	unix.CloseOnExec(socketFD)
@@ -39,7 +51,11 @@ func Main(args []string) int {
 		return 2
 	}
 	k := &keeping{conn: conn, started: map[int]bool{}}
-	return k.run()
+	code := k.run()
+	if *scratch != "" {
+		_ = os.RemoveAll(*scratch) // nobody is left who could be told
+	}
+	return code
 }
 
 // keeping is the running keeper.

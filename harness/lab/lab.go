@@ -134,7 +134,7 @@ func open(ctx context.Context, p Plan) (_ *lab, err error) {
 	if !p.Twin {
 		l.injections = p.Scenario.Injections()
 	}
-	if l.folder, err = os.MkdirTemp("", "unwedge-lab-"); err != nil {
+	if l.folder, err = os.MkdirTemp("", keeper.ScratchPrefix+"lab-"); err != nil {
 		return nil, fmt.Errorf("opening a lab: %w", err)
 	}
 	defer func() {
@@ -156,7 +156,7 @@ func open(ctx context.Context, p Plan) (_ *lab, err error) {
 		return nil, err
 	}
 	l.calls = &caller{rec: l.rec, run: strconv.FormatUint(p.Seed, 36), usual: l.profile.CallTimeout(), slack: l.slack}
-	l.keeper, err = keeper.Start(ctx, p.Programs.Small("keeper"))
+	l.keeper, err = keeper.Start(ctx, p.Programs.Small("keeper", "--scratch", l.folder))
 	return l, err
 }
 

@@ -79,6 +79,8 @@ func (l *lab) step(ctx context.Context, n int, st scenario.Step) (detail string,
 		return l.reconnect(ctx, st.Reconnect), nil
 	case st.ListTools != "":
 		return l.listStep(ctx, n, st), nil
+	case st.Seen != "":
+		return l.seenStep(ctx, n, st), nil
 	}
 	return "", nil
 }
@@ -222,12 +224,20 @@ func (l *lab) reconnect(ctx context.Context, server string) (detail string) {
 	if !s.Supports(scenario.NeedReconnect) {
 		return "the target does not support it"
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.stretched(2*l.oneWay()))
+	ctx, cancel := context.WithTimeout(ctx, l.stretched(l.reconnectBound()))
 	defer cancel()
 	if err := s.Reconnect(ctx, server); err != nil {
 		return err.Message
 	}
 	return ""
+}
+
+// reconnectBound is how long a manual reconnect may take: it skips every wait, so stopping what was there and one connect must do.
+func (l *lab) reconnectBound() time.Duration {
+	if t := l.profile.Timings; t != nil && t.Connect > 0 {
+		return 3*t.StopGrace.D() + t.Connect.D()
+	}
+	return 2 * l.oneWay()
 }
 
 // listStep lists until the offer is as expected, or for a moment: a target may take a change in the background.

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,6 +58,9 @@ type Progress struct {
 const (
 	// jobsPerCore is how many labs run side by side for each core: most of a run is waiting.
 	jobsPerCore = 4
+	// coresAlone is how many cores a run has for itself when it is repeated "alone". Few machines have that many twice; on those that
+	// do, repeats run side by side and still have nothing beside them on their cores.
+	coresAlone = 4
 	// maxJobs bounds the default: more labs than this disturb each other's clocks more than they save time.
 	maxJobs = 8
 )
@@ -168,12 +172,17 @@ func open(ctx context.Context, o Options) (*runner, error) {
 
 // sideBySide runs every case once, several at a time.
 func (r *runner) sideBySide(ctx context.Context, cases []*oneCase) {
+	r.each(ctx, cases, r.jobs, r.first)
+}
+
+// each does f for all cases, so many at a time, and begins no more once ctx has ended.
+func (r *runner) each(ctx context.Context, cases []*oneCase, jobs int, f func(context.Context, *oneCase)) {
 	queue := make(chan *oneCase)
 	var wg sync.WaitGroup
-	for range min(r.jobs, max(1, len(cases))) {
+	for range min(jobs, max(1, len(cases))) {
 		wg.Go(func() {
 			for c := range queue {
-				r.first(ctx, c)
+				f(ctx, c)
 			}
 		})
 	}
@@ -206,23 +215,29 @@ func (r *runner) first(ctx context.Context, c *oneCase) {
 
 // alone runs once more, with nothing beside it, what must not be reported on the evidence of one run.
 func (r *runner) alone(ctx context.Context, cases []*oneCase) {
-	for _, c := range cases {
-		if c.verdict == nil || !verdict.Rerun(*c.verdict) {
-			continue
-		}
-		for verdict.Rerun(*c.verdict) && ctx.Err() == nil {
-			v, err := r.attempt(ctx, c)
-			if err != nil {
-				break
-			}
-			merged := verdict.Merge(*c.verdict, v)
-			c.verdict = &merged
-		}
-		if ctx.Err() != nil && verdict.Rerun(*c.verdict) {
+	again := slices.DeleteFunc(slices.Clone(cases), func(c *oneCase) bool {
+		return c.verdict == nil || !verdict.Rerun(*c.verdict)
+	})
+	r.each(ctx, again, max(1, runtime.NumCPU()/coresAlone), r.repeat)
+	for _, c := range again {
+		if verdict.Rerun(*c.verdict) && ctx.Err() != nil {
 			unsure(c.verdict)
+			r.settled(c)
 		}
-		r.settled(c)
 	}
+}
+
+// repeat runs a case until its verdict stands.
+func (r *runner) repeat(ctx context.Context, c *oneCase) {
+	for verdict.Rerun(*c.verdict) {
+		v, err := r.attempt(ctx, c)
+		if err != nil {
+			return
+		}
+		merged := verdict.Merge(*c.verdict, v)
+		c.verdict = &merged
+	}
+	r.settled(c)
 }
 
 // unsure takes back an accusation that could not be checked any more.
