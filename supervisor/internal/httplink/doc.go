@@ -56,6 +56,6 @@
 //     notifications/initialized is sent twice first, since strict servers refuse every call until they have seen it.
 //   - DELETE never takes longer than DeleteTimeout, and is not sent for a session that the server has forgotten.
 //
-// May import: go-sdk's jsonrpc package and the standard library. A newcomer changes most often: classify in
+// May import: go-sdk's jsonrpc, x/net's httpguts, the standard library. A newcomer changes most often: classify in
 // failure.go.
 package httplink
