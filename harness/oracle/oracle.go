@@ -46,6 +46,8 @@ var list = []Oracle{
 		[]string{verdict.FindingBystander}, harmedBystanders},
 	{"expected results", "every step's calls end as the scenario says",
 		[]string{verdict.FindingUnexpected}, unexpectedResults},
+	{"expected counts", "the servers read, and the target tells, as much of something as the scenario says",
+		[]string{verdict.FindingCount}, unexpectedCounts},
 	{"spawn rate", "starts and connects keep to the declared backoff schedule",
 		[]string{verdict.FindingSpawnStorm}, spawnStorms},
 	{"no needless restart", "a process that has no fault, or none that calls for it, is not replaced",

@@ -35,7 +35,7 @@ func (s Scenario) Injections() []Injection {
 // ServerOf returns the server that a step is about: the one it names, else the only one there is, else "".
 func (s Scenario) ServerOf(st Step) string {
 	name, _ := st.CallTarget()
-	for _, named := range []string{name, st.Kill, st.Reconnect, st.ListTools, st.On} {
+	for _, named := range []string{name, st.Kill, st.Reconnect, st.ListTools, st.Seen, st.On} {
 		if named != "" {
 			return named
 		}
@@ -52,6 +52,17 @@ func (s Scenario) ServerOf(st Step) string {
 func (st Step) CallTarget() (server, tool string) {
 	server, tool, _ = strings.Cut(st.Call, ".")
 	return server, tool
+}
+
+// CountedBefore is the index of the last step before n that counted the same as step n does, -1 when there is none.
+func (s Scenario) CountedBefore(n int) int {
+	for i := n - 1; i >= 0; i-- {
+		a, b := s.Steps[i], s.Steps[n]
+		if a.Seen == b.Seen && a.Method == b.Method && a.Event == b.Event {
+			return i
+		}
+	}
+	return -1
 }
 
 // FaultClass is the class that a scenario is listed under: the one it names, else the class in its ID, else that of the first fault
@@ -91,6 +102,9 @@ func (s Scenario) Requires() []string {
 	for _, st := range s.Steps {
 		if st.Reconnect != "" {
 			set[NeedReconnect] = true
+		}
+		if st.Event != "" {
+			set[NeedEvents] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(set))

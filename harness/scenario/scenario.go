@@ -43,7 +43,7 @@ type Server struct {
 	Script    script.Script `json:"script,omitzero" yaml:"script,omitempty"`
 }
 
-// Step is one thing to do. Exactly one verb (Call, Inject, Kill, Lift, Wait, Reconnect, ListTools, Await) is set.
+// Step is one thing to do. Exactly one verb (Call, Inject, Kill, Lift, Wait, Reconnect, ListTools, Seen, Await) is set.
 type Step struct {
 	// Call is "server.tool". echo and effect get a fresh nonce each.
 	Call     string         `json:"call,omitempty" yaml:"call,omitempty"`
@@ -76,6 +76,14 @@ type Step struct {
 	// ListTools is a server's name: list, and compare with Tools: "all" (its tools are offered), "none" (withdrawn), "any".
 	ListTools string `json:"list_tools,omitempty" yaml:"list_tools,omitempty"`
 	Tools     string `json:"tools,omitempty" yaml:"tools,omitempty"`
+	// Seen is a server's name: count what it read, or what the target said of it, since the last step that counted the same, else since
+	// the first injection. Method is what the server read ("tools/list", or "answer" for a client's answer to a request of its own), Event the kind of a target's event
+	// ("tools-withdrawn"); one of the two is set. Least is waited for, for a moment; Most is not. At least one of them is set.
+	Seen   string `json:"seen,omitempty" yaml:"seen,omitempty"`
+	Method string `json:"method,omitempty" yaml:"method,omitempty"`
+	Event  string `json:"event,omitempty" yaml:"event,omitempty"`
+	Least  int    `json:"least,omitempty" yaml:"least,omitempty"`
+	Most   *int   `json:"most,omitempty" yaml:"most,omitempty"` // nil = any number
 }
 
 // Words of Step.Wait. Each names a time that the target's profile declares (or that Scenario.Settings overrides).

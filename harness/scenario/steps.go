@@ -17,6 +17,7 @@ const (
 	maxParallel = 1000
 	maxPad      = 64 << 20 // four times the longest line that common SDKs take
 	maxWait     = time.Hour
+	maxSeen     = 1_000_000
 )
 
 // step checks one step and keeps track of what it turns on and off.
@@ -24,7 +25,7 @@ func (v *validator) step(path string, st Step) {
 	verbs := st.verbs()
 	switch len(verbs) {
 	case 0:
-		v.add(path, "a step needs a verb: call, inject, kill, await, lift, wait, reconnect or list_tools")
+		v.add(path, "a step needs a verb: call, inject, kill, await, lift, wait, reconnect, list_tools or seen")
 		return
 	case 1:
 	default:
@@ -50,6 +51,8 @@ func (v *validator) step(path string, st Step) {
 		if st.Tools != "" {
 			v.word(path+".tools", "word for tools", st.Tools, toolWords)
 		}
+	case "seen":
+		v.seen(path, st)
 	}
 }
 
@@ -70,6 +73,10 @@ func (v *validator) belongs(path string, st Step, verb string) {
 		{"timeout", st.Timeout != 0, []string{"call"}},
 		{"on", st.On != "", []string{"inject", "lift", "await"}},
 		{"tools", st.Tools != "", []string{"list_tools"}},
+		{"method", st.Method != "", []string{"seen"}},
+		{"event", st.Event != "", []string{"seen"}},
+		{"least", st.Least != 0, []string{"seen"}},
+		{"most", st.Most != nil, []string{"seen"}},
 	} {
 		if f.set && !slices.Contains(f.to, verb) {
 			v.add(path+"."+f.name, "%s belongs to %s, not to %s", f.name, strings.Join(f.to, ", "), verb)
@@ -104,7 +111,7 @@ func (v *validator) between(path string, n, most int) {
 	}
 }
 
-// tools are the tools that a server may ever offer: its script's, and those that a rule brings.
+// tools are the tools that a server may ever offer: its script's, and those that a rule of the script or of a fault brings.
 func (v *validator) tools(server string) []string {
 	s := v.s.Servers[server].Script
 	names := s.Tools
@@ -112,7 +119,13 @@ func (v *validator) tools(server string) []string {
 		names = script.ToolNames
 	}
 	names = slices.Clone(names)
-	for _, r := range s.Rules {
+	rules := slices.Clone(s.Rules)
+	for _, in := range v.s.Injections() {
+		if in.Server == server {
+			rules = append(rules, in.Fault.What().Rules...)
+		}
+	}
+	for _, r := range rules {
 		for _, a := range r.Do {
 			for _, t := range a.SetTools {
 				if !strings.HasPrefix(t, "-") {
@@ -122,6 +135,24 @@ func (v *validator) tools(server string) []string {
 		}
 	}
 	return names
+}
+
+func (v *validator) seen(path string, st Step) {
+	v.server(path+".seen", st.Seen)
+	if (st.Method == "") == (st.Event == "") {
+		v.add(path+".seen", "say what was seen: a method that the server read, or an event of the target's")
+	}
+	if st.Least == 0 && st.Most == nil {
+		v.add(path+".seen", "say how many: least, most, or both")
+	}
+	v.between(path+".least", st.Least, maxSeen)
+	if st.Most == nil {
+		return
+	}
+	v.between(path+".most", *st.Most, maxSeen)
+	if *st.Most < st.Least {
+		v.add(path+".most", "%d is less than least, %d", *st.Most, st.Least)
+	}
 }
 
 func (v *validator) inject(path string, st Step) {

@@ -66,6 +66,8 @@ func Text(st Step) string {
 		return "reconnect " + st.Reconnect
 	case "list_tools":
 		return "list the tools of " + st.ListTools + st.toolsText()
+	case "seen":
+		return st.seenText()
 	}
 	return "nothing"
 }
@@ -101,6 +103,21 @@ func (st Step) toolsText() string {
 	return ""
 }
 
+func (st Step) seenText() string {
+	what := "reads of " + st.Method + " at"
+	if st.Event != "" {
+		what = "events " + st.Event + " of"
+	}
+	text := "count " + what + " " + st.Seen + ":"
+	if st.Least > 0 {
+		text += fmt.Sprintf(" at least %d", st.Least)
+	}
+	if st.Most != nil {
+		text += fmt.Sprintf(" at most %d", *st.Most)
+	}
+	return text
+}
+
 func onServer(name string) string {
 	if name == "" {
 		return ""
@@ -124,7 +141,7 @@ func (st Step) verbs() []string {
 	var set []string
 	for _, v := range []struct{ name, value string }{
 		{"call", st.Call}, {"inject", st.Inject}, {"kill", st.Kill}, {"await", st.Await}, {"lift", st.Lift},
-		{"wait", st.Wait}, {"reconnect", st.Reconnect}, {"list_tools", st.ListTools},
+		{"wait", st.Wait}, {"reconnect", st.Reconnect}, {"list_tools", st.ListTools}, {"seen", st.Seen},
 	} {
 		if v.value != "" {
 			set = append(set, v.name)

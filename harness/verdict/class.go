@@ -42,7 +42,7 @@ func (c Class) Passes(expect string) bool {
 var kinds = []string{
 	FindingHungCall, FindingDuplicateEffect, FindingCrossedReply, FindingBystander, FindingSpawnStorm,
 	FindingNeedlessRestart, FindingTwoLives, FindingOrphan, FindingPhantomTool, FindingMissingTool,
-	FindingUselessError, FindingSecret, FindingUnexpected, FindingSlowClose, FindingDeadPipeWrite, FindingLeak,
+	FindingUselessError, FindingSecret, FindingUnexpected, FindingCount, FindingSlowClose, FindingDeadPipeWrite, FindingLeak,
 }
 
 // Kinds returns all kinds of findings. The slice is the caller's.

@@ -39,6 +39,7 @@ const (
 	FindingUselessError    = "useless-error"  // an error without a text, or one that does not name the server
 	FindingSecret          = "secret-leaked"
 	FindingUnexpected      = "unexpected-result" // a step that had to work failed, or the other way round
+	FindingCount           = "unexpected-count"  // the server read, or the target told, something more or less often than the scenario says
 	FindingSlowClose       = "slow-close"
 	FindingDeadPipeWrite   = "write-to-dead-server" // bytes written to a dead server's pipe
 	FindingLeak            = "resource-growth"
