@@ -46,7 +46,7 @@ type target struct {
 	sup      *supervisor.Supervisor // nil before Configure
 	settings supervisor.Settings
 	closed   bool
-	told     sync.WaitGroup // the goroutine that passes events on
+	told     chan struct{} // closed when all events have been passed on
 }
 
 // EmitTo implements driver.EventHandler.
@@ -95,7 +95,7 @@ func (t *target) adopt(sup *supervisor.Supervisor, s supervisor.Settings) bool {
 	if t.closed {
 		return false
 	}
-	t.sup, t.settings = sup, s
+	t.sup, t.settings, t.told = sup, s, make(chan struct{})
 	return true
 }
 
@@ -103,9 +103,8 @@ func (t *target) adopt(sup *supervisor.Supervisor, s supervisor.Settings) bool {
 func (t *target) follow(sup *supervisor.Supervisor) (moved <-chan struct{}) {
 	events, _ := sup.Events()
 	tokens := make(chan struct{}, 1)
-	t.told.Add(1)
 	go func() {
-		defer t.told.Done()
+		defer close(t.told)
 		for e := range events {
 			t.emit(driver.Event{Server: e.Server, Kind: string(e.Kind), Detail: detail(e)})
 			select {
@@ -201,7 +200,7 @@ func (t *target) Reconnect(ctx context.Context, server string) *driver.Error {
 func (t *target) Close(ctx context.Context) *driver.Error {
 	t.mu.Lock()
 	t.closed = true
-	sup, grace := t.sup, t.settings.StopGrace
+	sup, grace, told := t.sup, t.settings.StopGrace, t.told
 	t.mu.Unlock()
 	if sup == nil {
 		return nil
@@ -211,7 +210,12 @@ func (t *target) Close(ctx context.Context) *driver.Error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*grace+closeSpare)
 	defer cancel()
-	return failure(sup.Close(ctx))
+	err := sup.Close(ctx)
+	select { // the supervisor ends its events when it is closed; the last ones are to be told too
+	case <-told:
+	case <-ctx.Done():
+	}
+	return failure(err)
 }
 
 // failure translates a supervisor's error; nil stays nil. The kinds have the same names on both sides, which

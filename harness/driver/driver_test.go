@@ -2,6 +2,7 @@ package driver
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -216,6 +217,16 @@ func TestEndOfInputMidCallClosesAndAnswersTheCall(t *testing.T) {
 	g.Expect((<-got).Error.Kind).To(Equal(KindCancelled))
 	g.Expect(<-p.served).NotTo(HaveOccurred())
 	g.Expect(p.target.closed()).To(Equal(1))
+}
+
+// An event that comes too late does not follow the answer to "close".
+func TestTheAnswerToCloseIsTheLastLine(t *testing.T) {
+	g := NewWithT(t)
+	var out bytes.Buffer
+	target := newFakeTarget()
+	g.Expect(Serve(t.Context(), strings.NewReader(`{"id":1,"op":"close"}`+"\n"), &out, target)).To(Succeed())
+	target.emit(Event{Server: "a", Kind: "late"})
+	g.Expect(out.String()).To(Equal(`{"id":1,"ok":true}` + "\n"))
 }
 
 func TestServeEndsWithItsContext(t *testing.T) {

@@ -70,17 +70,17 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler) error {
 		select {
 		case l := <-lines:
 			if l.err != nil && !errors.Is(l.err, errLineTooLong) {
-				s.close(nil)
+				s.finish()
 				return streamError("read request", l.err)
 			}
 			s.take(opCtx, n, l)
 		case <-s.broken:
-			s.close(nil)
+			s.finish()
 			return streamError("write response", s.brokenBy)
 		case <-s.closed:
 			return nil
 		case <-ctx.Done():
-			s.close(nil)
+			s.finish()
 			return ctx.Err()
 		}
 	}
@@ -124,6 +124,7 @@ type server struct {
 
 	mu       sync.Mutex // out
 	out      io.Writer
+	silent   bool          // the last answer was written
 	brokenBy error         // the first write error, valid once broken is closed
 	broken   chan struct{} // closed when the harness cannot be written to any more
 
@@ -237,6 +238,14 @@ func (s *server) awaitConfigured(ctx context.Context, ready <-chan struct{}) *Er
 	return nil
 }
 
+// finish closes without being asked, unless a "close" is under way: that wants its answer.
+func (s *server) finish() {
+	if !s.closing {
+		s.close(nil)
+	}
+	<-s.closed
+}
+
 // close stops the handler once, however many ask for it, and answers r if there is one. The answer to "close"
 // is the last line.
 func (s *server) close(r *Request) {
@@ -246,14 +255,12 @@ func (s *server) close(r *Request) {
 		s.cancel()
 		within(drainWait, s.ops.Wait)
 		if r != nil {
-			s.lastWrite(Response{ID: r.ID, OK: err == nil, Error: err})
+			within(lastWriteWait, func() { s.writeLast(Response{ID: r.ID, OK: err == nil, Error: err}) })
 		}
 		close(s.closed)
 	})
 	<-s.closed
 }
-
-func (s *server) lastWrite(r Response) { within(lastWriteWait, func() { s.write(r) }) }
 
 // within runs f and returns when it is done or d has passed; f then goes on alone.
 func within(d time.Duration, f func()) {
@@ -273,16 +280,22 @@ func within(d time.Duration, f func()) {
 func (s *server) emit(e Event) { s.write(Response{OK: true, Event: &e}) }
 
 // write puts one line out; lines never mix. The first error marks the harness as gone.
-func (s *server) write(r Response) {
+func (s *server) write(r Response) { s.put(r, false) }
+
+// writeLast writes the answer to "close"; a late event of a handler that goes on telling is dropped.
+func (s *server) writeLast(r Response) { s.put(r, true) }
+
+func (s *server) put(r Response, last bool) {
 	line, err := json.Marshal(r)
 	if err != nil { // only a handler's raw JSON can be at fault, and no type here carries any
 		line, _ = json.Marshal(Response{ID: r.ID, Error: &Error{Kind: KindOther, Message: "encode response: " + err.Error()}})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.brokenBy != nil {
+	if s.brokenBy != nil || s.silent {
 		return
 	}
+	s.silent = last
 	if _, err := s.out.Write(append(line, '\n')); err != nil {
 		s.brokenBy = err
 		close(s.broken)
