@@ -40,6 +40,10 @@ type Info struct {
 	OneLife bool
 	// Proxied: the server must stand behind toxiproxy.
 	Proxied bool
+	// Launcher is the kind of launcher that the server must have: script.Wrapper or script.Container; empty for none.
+	Launcher string
+	// AskEra: the target must not be told which era the server speaks.
+	AskEra bool
 	// Rules are added to the server's script before anything starts. They name phase "fault" so that they sleep until then.
 	Rules []script.Rule
 }

@@ -84,8 +84,9 @@ func catalogued() []scenario.Scenario {
 			Title:   i.Title,
 			Reports: i.Reports,
 			Eras:    i.Eras,
+			AskEra:  i.AskEra,
 			Servers: map[string]scenario.Server{
-				srv: {Transport: i.Transport, Proxy: i.Proxied},
+				srv: {Transport: i.Transport, Proxy: i.Proxied, Launcher: i.Launcher},
 				by:  {Transport: i.Transport},
 			},
 		}

@@ -1,5 +1,5 @@
-// Command unwedge-helper is the small program that a run starts most often: the stdio fake, the two processes that a fake can
-// leave behind, and the keeper. It is apart from unwedge because it must start in a few milliseconds, so nothing heavy may be
+// Command unwedge-helper is the small program that a run starts most often: the stdio fake, its launcher, the two processes that
+// a fake can leave behind, and the keeper. It is apart from unwedge because it must start in a few milliseconds, so nothing heavy may be
 // linked in: no MCP library, no command-line library, no YAML. unwedge has the same verbs as "unwedge internal VERB" and does
 // without this program where it is not installed.
 package main
@@ -28,6 +28,8 @@ func run(verb string, args []string) int {
 		return stdio.Holder(args)
 	case stdio.SleeperVerb:
 		return stdio.Sleeper(args)
+	case stdio.LauncherVerb:
+		return stdio.Launcher(args)
 	case "keeper":
 		return keeper.Main(args)
 	case "version":
@@ -38,6 +40,6 @@ func run(verb string, args []string) int {
 }
 
 func usage() int {
-	fmt.Fprintln(os.Stderr, "usage: unwedge-helper stdio|holder|sleeper|keeper|version ...")
+	fmt.Fprintln(os.Stderr, "usage: unwedge-helper stdio|holder|sleeper|launcher|keeper|version ...")
 	return 2
 }

@@ -17,12 +17,13 @@ type driverMain func(args []string, in io.Reader, out, errOut io.Writer) int
 // internalVerbs are what the harness starts for itself: `unwedge internal VERB ...`. They have no help and no promise to stay. The small
 // helper program has the first of them too and is used instead when it stands beside this one.
 var internalVerbs = map[string]func(args []string) int{
-	"stdio":           stdio.Program{Prefix: []string{"internal"}}.Main,
-	stdio.HolderVerb:  stdio.Holder,
-	stdio.SleeperVerb: stdio.Sleeper,
-	"keeper":          keeper.Main,
-	"http":            httpfake.Main,
-	"proxy":           wire.Main,
+	"stdio":            stdio.Program{Prefix: []string{"internal"}}.Main,
+	stdio.HolderVerb:   stdio.Holder,
+	stdio.SleeperVerb:  stdio.Sleeper,
+	stdio.LauncherVerb: stdio.Launcher,
+	"keeper":           keeper.Main,
+	"http":             httpfake.Main,
+	"proxy":            wire.Main,
 }
 
 func internalVerb(args []string) int {

@@ -104,17 +104,26 @@ type Action struct {
 	Signal      string   `json:"signal,omitempty" yaml:"signal,omitempty"`             // raise it on ourselves: "KILL", "SEGV", "STOP", "TERM"
 
 	// stdio.
-	Write       string   `json:"write,omitempty" yaml:"write,omitempty"`               // these bytes, as they are, to stdout
-	WriteBase64 string   `json:"write_base64,omitempty" yaml:"write_base64,omitempty"` // the same for bytes that are no text
-	Fill        *Fill    `json:"fill,omitempty" yaml:"fill,omitempty"`                 // many bytes to stdout or stderr
-	Deaf        bool     `json:"deaf,omitempty" yaml:"deaf,omitempty"`                 // never read stdin again, stay alive
-	Hang        bool     `json:"hang,omitempty" yaml:"hang,omitempty"`                 // read on, answer nothing any more (this life)
-	CloseStdin  bool     `json:"close_stdin,omitempty" yaml:"close_stdin,omitempty"`
-	CloseStdout bool     `json:"close_stdout,omitempty" yaml:"close_stdout,omitempty"`
-	HoldPipes   Duration `json:"hold_pipes,omitempty" yaml:"hold_pipes,omitempty"`   // fork a child that keeps our stdout and stderr open this long
-	HoldStdin   bool     `json:"hold_stdin,omitempty" yaml:"hold_stdin,omitempty"`   // start the stdin holder: it keeps our stdin open after our death and journals late bytes
-	IgnoreEOF   bool     `json:"ignore_eof,omitempty" yaml:"ignore_eof,omitempty"`   // do not exit when stdin ends
-	IgnoreTERM  bool     `json:"ignore_term,omitempty" yaml:"ignore_term,omitempty"` // do not exit on SIGTERM
+	// Write sends these bytes, as they are, to stdout; WriteBase64 is the same for bytes that are no text. In what a request brings
+	// about, "{{id}}" becomes its id as it was written and "{{nonce}}" the nonce of its call.
+	Write       string `json:"write,omitempty" yaml:"write,omitempty"`
+	WriteBase64 string `json:"write_base64,omitempty" yaml:"write_base64,omitempty"`
+	WriteStderr string `json:"write_stderr,omitempty" yaml:"write_stderr,omitempty"` // these bytes to stderr
+	Pad         int    `json:"pad,omitempty" yaml:"pad,omitempty"`                   // the call's healthy answer grows to this many bytes of text, its nonce at both ends
+	Split       int    `json:"split,omitempty" yaml:"split,omitempty"`               // the request's answer is written in pieces of this many bytes
+	Speak       Era    `json:"speak,omitempty" yaml:"speak,omitempty"`               // this life speaks this era, whatever the script says
+	Lock        bool   `json:"lock,omitempty" yaml:"lock,omitempty"`                 // take the lock that one life can have, or exit with status 1
+	// KillLauncher kills (SIGKILL) the launcher that started this life, if there is one, and leaves the life alone.
+	KillLauncher bool     `json:"kill_launcher,omitempty" yaml:"kill_launcher,omitempty"`
+	Fill         *Fill    `json:"fill,omitempty" yaml:"fill,omitempty"` // many bytes to stdout or stderr
+	Deaf         bool     `json:"deaf,omitempty" yaml:"deaf,omitempty"` // never read stdin again, stay alive
+	Hang         bool     `json:"hang,omitempty" yaml:"hang,omitempty"` // read on, answer nothing any more (this life)
+	CloseStdin   bool     `json:"close_stdin,omitempty" yaml:"close_stdin,omitempty"`
+	CloseStdout  bool     `json:"close_stdout,omitempty" yaml:"close_stdout,omitempty"`
+	HoldPipes    Duration `json:"hold_pipes,omitempty" yaml:"hold_pipes,omitempty"`   // fork a child that keeps our stdout and stderr open this long
+	HoldStdin    bool     `json:"hold_stdin,omitempty" yaml:"hold_stdin,omitempty"`   // start the stdin holder: it keeps our stdin open after our death and journals late bytes
+	IgnoreEOF    bool     `json:"ignore_eof,omitempty" yaml:"ignore_eof,omitempty"`   // do not exit when stdin ends
+	IgnoreTERM   bool     `json:"ignore_term,omitempty" yaml:"ignore_term,omitempty"` // do not exit on SIGTERM
 
 	// HTTP.
 	Status         *Status `json:"status,omitempty" yaml:"status,omitempty"`                   // answer with this HTTP status

@@ -13,6 +13,7 @@ import (
 const (
 	maxHold        = time.Hour // a pipe holder ends by itself after this
 	maxFill        = 1 << 30
+	maxPad         = 64 << 20 // four times the longest line that common SDKs take
 	maxNotify      = 1_000_000
 	maxExit        = 255
 	maxRules       = 1000
@@ -24,10 +25,22 @@ const (
 	notificationNS = "notifications/"
 )
 
+// Kinds of launchers.
+const (
+	// Wrapper starts the server with its own pipes, in its own process group, and waits for it. A signal ends it and it passes
+	// none on: whoever signals it alone leaves the server behind (npx, uvx, sh -c).
+	Wrapper = "wrapper"
+	// Container starts the server in a session of its own and carries its stdin over. Whoever closes the launcher's stdin ends the
+	// server; whoever signals the launcher first has a server that nobody can tell anything any more (docker run -i).
+	Container = "container"
+)
+
 // Words of the language, for messages and suggestions.
 var (
 	// ToolNames are the default tools (package tools has what they do).
 	ToolNames = []string{"echo", "add", "sleep", "fail", "big", "effect", "progress", "env"}
+	// Launchers are the kinds of processes that may stand between a target and a stdio server.
+	Launchers = []string{Wrapper, Container}
 	// Signals that a fake can raise on itself.
 	Signals = []string{"KILL", "SEGV", "STOP", "TERM"}
 
@@ -179,7 +192,7 @@ func (v *validator) action(path string, a Action, w When) {
 		v.add(path+".notify_times", "it counts a notify, which is not there")
 	}
 	v.values(path+"."+set[0], a)
-	answers := a.Reply != nil || a.Healthy || a.Effect || a.Drop
+	answers := a.Pad > 0 || a.Split > 0 || a.Reply != nil || a.Healthy || a.Effect || a.Drop
 	if asked := w.On == "" || w.On == OnRequest || w.On == OnHTTP; answers && !asked {
 		v.add(path+"."+set[0], "event %q has no request to answer", w.On)
 	}
@@ -207,6 +220,12 @@ func (v *validator) values(path string, a Action) {
 		if a.Fill.Bytes < 1 || a.Fill.Bytes > maxFill {
 			v.add(path+".bytes", "%d does not lie between 1 and %d", a.Fill.Bytes, maxFill)
 		}
+	case a.Speak != "":
+		v.word(path, string(a.Speak), "era", eras)
+	case a.Pad < 0 || a.Pad > maxPad:
+		v.add(path, "%d does not lie between 1 and %d", a.Pad, maxPad)
+	case a.Split < 0:
+		v.add(path, "%d is negative", a.Split)
 	case a.HoldPipes.D() > maxHold:
 		v.add(path, "%s is longer than %s", a.HoldPipes.D(), maxHold)
 	case a.Status != nil && (a.Status.Code < minHTTP || a.Status.Code > maxHTTP):

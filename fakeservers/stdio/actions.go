@@ -49,7 +49,7 @@ func (f *fake) doAll(r *request, do []script.Action) (settled bool) {
 // lasts says whether an action may take time or block on a pipe.
 func lasts(a script.Action) bool {
 	return a.Delay > 0 || a.Reply != nil || a.Healthy || a.Effect || a.Notify != "" ||
-		a.Write != "" || a.WriteBase64 != "" || a.Fill != nil
+		a.Write != "" || a.WriteBase64 != "" || a.WriteStderr != "" || a.Fill != nil
 }
 
 // act does one action and reports whether it settles the request (replied, dropped, hung). r is nil when there is none.
@@ -87,21 +87,23 @@ func (f *fake) act(r *request, a script.Action) (settled bool) {
 	case a.Signal != "":
 		f.raise(a.Signal)
 	default:
-		f.actOnPipes(a)
+		f.actOnPipes(r, a)
 	}
 	return false
 }
 
 // actOnPipes does the actions that belong to standard streams.
-func (f *fake) actOnPipes(a script.Action) {
+func (f *fake) actOnPipes(r *request, a script.Action) {
 	switch {
 	case a.Write != "":
-		f.write([]byte(a.Write))
+		f.write(forRequest(r, []byte(a.Write)))
 	case a.WriteBase64 != "":
 		b, err := base64.StdEncoding.DecodeString(a.WriteBase64)
 		if err == nil {
-			f.write(b)
+			f.write(forRequest(r, b))
 		}
+	case a.WriteStderr != "":
+		_ = writeStderr(func(put func([]byte) error) error { return put([]byte(a.WriteStderr)) }) // nobody may be reading
 	case a.Fill != nil:
 		f.fill(*a.Fill)
 	case a.Deaf:
@@ -120,8 +122,55 @@ func (f *fake) actOnPipes(a script.Action) {
 		f.ignoreEOF.Store(true)
 	case a.IgnoreTERM:
 		f.ignoreTERM.Store(true)
+	default:
+		f.change(r, a)
 	}
 }
+
+// change does the actions that change what this life is or how it answers.
+func (f *fake) change(r *request, a script.Action) {
+	switch {
+	case a.Pad > 0 && r != nil:
+		r.pad = a.Pad
+	case a.Split > 0 && r != nil:
+		r.split = a.Split
+	case a.Speak != "":
+		f.script.Era = a.Speak
+	case a.Lock:
+		f.lock()
+	case a.KillLauncher:
+		f.killLauncher()
+	}
+}
+
+// forRequest puts what is known of the request where the bytes want it.
+func forRequest(r *request, b []byte) []byte {
+	if r == nil || !bytes.Contains(b, []byte("{{")) {
+		return b
+	}
+	id := r.id
+	if len(id) == 0 {
+		id = []byte("null")
+	}
+	b = bytes.ReplaceAll(b, []byte("{{id}}"), id)
+	return bytes.ReplaceAll(b, []byte("{{nonce}}"), []byte(r.nonce))
+}
+
+// lock takes the lock that one life at a time can have, as a server does that owns a data base. A life that cannot have it says so
+// and exits.
+func (f *fake) lock() {
+	file, err := exclusive(f.dir.File(lockFile))
+	if err != nil {
+		_ = writeStderr(func(put func([]byte) error) error {
+			return put([]byte("another instance holds the lock: " + err.Error() + "\n"))
+		})
+		f.exit(1, "the lock is taken")
+	}
+	f.keep(file)
+}
+
+// lockFile is the lock's name in the state folder.
+const lockFile = "lock"
 
 // pause waits, unless the request is given up or stdin ends meanwhile.
 func (f *fake) pause(r *request, d time.Duration) {

@@ -231,6 +231,9 @@ func (f *fake) callTool(r *request) (any, *rpcError) {
 }
 
 func (f *fake) toolResult(r *request, res tools.Result) callResult {
+	if more := r.pad - len(res.Text) - len(r.nonce); more > 0 {
+		res.Text += strings.Repeat("x", more) + r.nonce
+	}
 	return callResult{base: f.base(r), Content: []content{{"text", res.Text}}, IsError: res.IsError}
 }
 

@@ -60,6 +60,13 @@ func Holder(args []string) int {
 	return 0
 }
 
+// keep holds a file open for the rest of the process.
+func (f *fake) keep(file *os.File) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kept = append(f.kept, file)
+}
+
 // awaitHangup starts the last net under a deaf fake once its client is gone.
 func (f *fake) awaitHangup() {
 	go func() {

@@ -43,13 +43,6 @@ func (f *fake) holdStdin() child {
 		HolderVerb, "--journal", f.dir.JournalPath(), "--life", string(life))
 }
 
-// keep holds a file open for the rest of the process.
-func (f *fake) keep(file *os.File) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.kept = append(f.kept, file)
-}
-
 // spawn starts this program again with a helper verb, in a session of its own. nil files are the null device.
 func (f *fake) spawn(files []*os.File, verb string, args ...string) child {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

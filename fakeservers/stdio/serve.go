@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,8 @@ type request struct {
 	tool   string
 	nonce  string
 	done   *tools.Result // what the tool answered, when it ran already
+	pad    int           // the answer's text grows to this many bytes
+	split  int           // the answer is written in pieces of this many bytes
 }
 
 func (r *request) call() bool { return isCall(r.id) }
@@ -133,7 +136,7 @@ func (f *fake) reply(r *request, line []byte) {
 		return
 	}
 	f.serving(r)
-	if !f.write(line) {
+	if !f.writeIn(line, r.split) {
 		return
 	}
 	e := r.entry(journal.Replied)
@@ -166,11 +169,30 @@ func (f *fake) send(a answer) {
 // write reports whether all went out. A client that closed its end of our stdout has left, or is about to close the other end
 // too: a server ends then, and it is no failure of the server.
 func (f *fake) write(line []byte) bool {
-	err := f.out.write(line)
+	return f.written(f.out.write(line))
+}
+
+func (f *fake) written(err error) bool {
 	if errors.Is(err, errBroken) && !f.ignoreEOF.Load() {
 		f.exit(0, "stdout: "+err.Error())
 	}
 	return err == nil
+}
+
+// writeIn writes an answer in pieces of n bytes, each with a write of its own; n 0 is in one piece.
+func (f *fake) writeIn(line []byte, n int) bool {
+	if n <= 0 {
+		return f.write(line)
+	}
+	err := f.out.hold(func(put func([]byte) error) error {
+		for piece := range slices.Chunk(line, n) {
+			if err := put(piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return f.written(err)
 }
 
 // baselinePrefix begins the nonces of the lab's baseline calls.

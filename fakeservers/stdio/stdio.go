@@ -37,6 +37,8 @@ const (
 // arguments in front of the verb. unwedge-helper has none, unwedge has "internal".
 type Program struct {
 	Prefix []string
+
+	launcher int // pid of the process that started it as a launcher does
 }
 
 // Main is the verb "stdio" of unwedge-helper:
@@ -52,6 +54,7 @@ func (p Program) Main(args []string) int {
 	server := fs.String("server", "", "name of the server, as the journal calls it")
 	dir := fs.String("state", "", "state folder")
 	role := fs.String("role", "", `"control" for the control's own fake`)
+	launcher := fs.Int("launcher", 0, "pid of the launcher that started it, if any")
 	if err := fs.Parse(args); err != nil {
 		return usage
 	}
@@ -64,6 +67,7 @@ func (p Program) Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "stdio fake:", err)
 		return usage
 	}
+	p.launcher = *launcher
 	return p.Serve(d, *server, *role, nil)
 }
 

@@ -263,6 +263,9 @@ func (l *lab) config() (driver.Config, error) {
 		return driver.Config{}, err
 	}
 	c := driver.Config{Era: string(l.plan.Era), Settings: settings}
+	if l.plan.Scenario.AskEra {
+		c.Era = ""
+	}
 	for _, s := range l.servers {
 		d := driver.Server{Name: s.name}
 		if s.transport == faults.HTTP {
@@ -270,6 +273,9 @@ func (l *lab) config() (driver.Config, error) {
 			d.Headers = map[string]string{canaryHeader: "Bearer " + l.plan.Secret}
 		} else {
 			argv := l.plan.Programs.Small("stdio", "--server", s.name, "--state", s.dir.Path())
+			if kind := l.plan.Scenario.Servers[s.name].Launcher; kind != "" {
+				argv = append(l.plan.Programs.Small("launcher", "--kind", kind, "--"), argv...)
+			}
 			d.Command, d.Args = argv[0], argv[1:]
 			d.Env = map[string]string{canaryName: l.plan.Secret}
 		}

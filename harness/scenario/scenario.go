@@ -30,6 +30,8 @@ type Scenario struct {
 	NoRespawn bool `json:"no_respawn,omitempty" yaml:"no_respawn,omitempty"`
 	// Settings override the target's scaled timings for this scenario, in the words of driver.Settings ("liveness_ms: -1").
 	Settings map[string]int64 `json:"settings,omitempty" yaml:"settings,omitempty"`
+	// AskEra leaves it to the target to find out which era the servers speak; otherwise it is told.
+	AskEra bool `json:"ask_era,omitempty" yaml:"ask_era,omitempty"`
 	// Needs are things the target must support, else the scenario is not applicable: "reconnect", "status", "events", "stdio", "http".
 	Needs []string `json:"needs,omitempty" yaml:"needs,omitempty"`
 	// File is where it was read from; empty for Go values.
@@ -38,9 +40,12 @@ type Scenario struct {
 
 // Server is one fake. In YAML the short form is just the transport: "srv: stdio".
 type Server struct {
-	Transport string        `json:"transport" yaml:"transport"`             // "stdio" or "http"
-	Proxy     bool          `json:"proxy,omitempty" yaml:"proxy,omitempty"` // put it behind toxiproxy (http; set by itself when a wire fault is injected)
-	Script    script.Script `json:"script,omitzero" yaml:"script,omitempty"`
+	Transport string `json:"transport" yaml:"transport"` // "stdio" or "http"
+	// Launcher puts a process between the target and a stdio server: "wrapper" (npx, uvx, sh -c) waits for the server and passes no
+	// signal on; "container" (docker run -i) has it in a session of its own, where only the end of stdin reaches it.
+	Launcher string        `json:"launcher,omitempty" yaml:"launcher,omitempty"`
+	Proxy    bool          `json:"proxy,omitempty" yaml:"proxy,omitempty"` // put it behind toxiproxy (http; set by itself when a wire fault is injected)
+	Script   script.Script `json:"script,omitzero" yaml:"script,omitempty"`
 }
 
 // Step is one thing to do. Exactly one verb (Call, Inject, Kill, Lift, Wait, Reconnect, ListTools, Seen, Await) is set.

@@ -169,6 +169,9 @@ func (v *validator) servers() {
 		if srv.Proxy && srv.Transport == faults.Stdio {
 			v.add(path+".proxy", "only an http server can stand behind a proxy")
 		}
+		if srv.Launcher != "" && v.word(path+".launcher", "launcher", srv.Launcher, launcherWords) && srv.Transport != faults.Stdio {
+			v.add(path+".launcher", "only a stdio server is launched by the target")
+		}
 		v.script(path+".script", srv)
 	}
 }

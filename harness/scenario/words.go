@@ -15,13 +15,14 @@ import (
 
 // The words that a scenario may use, for checks, messages and suggestions.
 var (
-	transports = []string{faults.Stdio, faults.HTTP}
-	waitWords  = []string{WaitCooldown, WaitBackoff, WaitLiveness, WaitBudget, WaitParked}
-	callWords  = []string{ExpectOK, ExpectError, ExpectAny}
-	toolWords  = []string{ToolsAll, ToolsNone, ToolsAny}
-	awaitWords = []string{AwaitObserved}
-	eraWords   = []string{string(script.Legacy), string(script.Modern)}
-	needWords  = []string{NeedReconnect, NeedStatus, NeedEvents, faults.Stdio, faults.HTTP}
+	transports    = []string{faults.Stdio, faults.HTTP}
+	waitWords     = []string{WaitCooldown, WaitBackoff, WaitLiveness, WaitBudget, WaitParked}
+	callWords     = []string{ExpectOK, ExpectError, ExpectAny}
+	toolWords     = []string{ToolsAll, ToolsNone, ToolsAny}
+	launcherWords = script.Launchers
+	awaitWords    = []string{AwaitObserved}
+	eraWords      = []string{string(script.Legacy), string(script.Modern)}
+	needWords     = []string{NeedReconnect, NeedStatus, NeedEvents, faults.Stdio, faults.HTTP}
 	// A run can be expected to end on any rung of the ladder but not to prove nothing.
 	classWords = []string{
 		string(verdict.Recovered), string(verdict.Slow), string(verdict.NeedsNewSession), string(verdict.NeedsQuiet),
