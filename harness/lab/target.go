@@ -104,12 +104,15 @@ func (l *lab) baselineOf(ctx context.Context, s *server) bool {
 	good, failed := 0, 0
 	var last outcome
 	for good < baselineCalls && ctx.Err() == nil && !l.targetGone() {
-		last = l.through(ctx, call{server: s.name, tool: toolEcho, load: history.LoadBaseline, want: wantAny})
-		if last.good {
+		o := l.through(ctx, call{server: s.name, tool: toolEcho, load: history.LoadBaseline, want: wantAny})
+		if o.good {
 			good++
 			continue
 		}
 		good, failed = 0, failed+1
+		if ctx.Err() == nil { // else it was cut short, and the one before says more
+			last = o
+		}
 		wait(ctx, nil, baselinePause)
 	}
 	e := history.Event{Kind: history.Baseline, Server: s.name, OK: good == baselineCalls}

@@ -246,6 +246,7 @@ func unsure(v *verdict.Verdict) {
 		v.Reason = fmt.Sprintf("%s in one run; interrupted before it could be run again, alone", v.Result)
 	}
 	v.Result, v.Pass = verdict.Inconclusive, false
+	v.Findings = slices.DeleteFunc(v.Findings, func(f verdict.Finding) bool { return !verdict.Hard(f.Kind) })
 }
 
 func (r *runner) settled(c *oneCase) {
