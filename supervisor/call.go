@@ -41,12 +41,11 @@ func (o *owner) call(caller context.Context, tool string, args any) (*mcp.CallTo
 		if failed != nil {
 			o.count.resends.Add(1)
 		}
-		declared := func() bool { return s.declares(tool) }
 		res, e := o.once(caller, ctx, s, permit, tool, args)
 		if e == nil {
 			return res, nil
 		}
-		if !mayResend(e, sends, declared) {
+		if !mayResend(e, sends, s, tool) {
 			return nil, o.toCaller(e, tool)
 		}
 		failed, not = e, s
@@ -55,14 +54,14 @@ func (o *owner) call(caller context.Context, tool string, args any) (*mcp.CallTo
 
 // mayResend is the rule of SUP-4: what was certainly not sent, or what declares itself harmless, and only after
 // the session itself has failed.
-func mayResend(e *Error, sends int, declared func() bool) bool {
-	if e.Kind != KindTransport && e.Kind != KindSession {
+func mayResend(e *Error, sends int, s *session, tool string) bool {
+	if e.Kind != KindTransport && e.Kind != KindSession || !s.link.doomed() {
 		return false
 	}
 	if e.Sent == NotSent {
 		return sends <= maxResends
 	}
-	return sends == 1 && e.Sent == OutcomeUnknown && declared()
+	return sends == 1 && e.Sent == OutcomeUnknown && s.declares(tool)
 }
 
 // allow asks the breaker.

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/unwedge/unwedge/supervisor/internal/httplink"
 	"github.com/unwedge/unwedge/supervisor/internal/redact"
 	"github.com/unwedge/unwedge/supervisor/internal/sent"
 	"github.com/unwedge/unwedge/supervisor/internal/stdio"
@@ -35,7 +36,9 @@ type failure struct {
 func classifyCall(o *owner, f failure) *Error {
 	e := &Error{Server: o.server.Name, Cause: sanitize(o.redact, f.err)}
 	l := f.sess.link
-	switch rpc, malformed, refused := as[*jsonrpc.Error](f.err), as[*stdio.FrameError](f.err), as[*stdio.Rejected](f.err); {
+	rpc, malformed, refused := as[*jsonrpc.Error](f.err), as[*stdio.FrameError](f.err), as[*stdio.Rejected](f.err)
+	http := as[*httplink.Failure](f.err)
+	switch {
 	case refused != nil: // by our own queue, or because the arguments are no JSON
 		e.Kind, e.What = KindProtocol, "the call could not be written: "+refused.Error()
 	case malformed != nil:
@@ -43,8 +46,12 @@ func classifyCall(o *owner, f failure) *Error {
 	case rpc != nil:
 		e.Kind, e.Sent = KindTool, Answered
 		e.What = fmt.Sprintf("the server answered with error %d: %s", rpc.Code, o.redact.String(rpc.Message))
+	case http != nil && http.RPCCode != 0 && httpKind(http.Kind) == KindProtocol:
+		e.Kind, e.Sent, e.What = KindTool, Answered, "the server answered with "+o.redact.String(http.Error())
 	case f.ctx.Err() != nil && !closed(l.dead()):
 		e.gaveUp(o, f)
+	case http != nil && http.Kind != httplink.KindAborted && http.Kind != httplink.KindCancelled:
+		e.Kind, e.What, e.RetryAfter = httpKind(http.Kind), o.redact.String(http.Error()), http.RetryAfter
 	case l.doomed() && awaitDeath(l):
 		e.dead(o, l, f.mark.Begun())
 	case f.ctx.Err() != nil:
@@ -60,6 +67,25 @@ func classifyCall(o *owner, f failure) *Error {
 		e.Sent = NotSent
 	}
 	return e
+}
+
+// httpKind is the class of what HTTP had to say.
+func httpKind(k httplink.Kind) Kind {
+	switch k {
+	case httplink.KindConnect, httplink.KindTransport, httplink.KindUnavailable, httplink.KindAborted:
+		return KindTransport
+	case httplink.KindSessionGone:
+		return KindSession
+	case httplink.KindAuth:
+		return KindAuth
+	case httplink.KindRateLimited:
+		return KindRate
+	case httplink.KindTimeout:
+		return KindTimeout
+	case httplink.KindCancelled:
+		return KindCancelled
+	}
+	return KindProtocol // refused, not MCP, redirected, too large
 }
 
 // gaveUp says that time, or the caller, ended a call on a link that is up.
@@ -95,12 +121,16 @@ func classifyConnect(o *owner, r result) *Error {
 	if r.link != nil {
 		e.Stderr = r.link.facts().stderr
 	}
+	http := as[*httplink.Failure](r.err)
 	switch rpc := as[*jsonrpc.Error](r.err); { // an answer first: go-sdk gives the link up after a refusal
 	case errors.Is(r.err, exec.ErrNotFound), as[*exec.Error](r.err) != nil:
 		e.What = "cannot be started: " + what
 	case r.timeout:
 		e.Kind = KindTimeout
 		e.What = fmt.Sprintf("was not ready within the connect timeout (%v)", o.set.ConnectTimeout)
+	case http != nil:
+		e.Kind, e.RetryAfter = httpKind(http.Kind), http.RetryAfter
+		e.What = "cannot be connected to: " + what
 	case rpc != nil:
 		e.Kind = KindProtocol
 		e.What = fmt.Sprintf("refused the handshake with error %d: %s", rpc.Code, o.redact.String(rpc.Message))
@@ -120,7 +150,8 @@ var errWrongEra = errors.New("the server does not speak the protocol era that it
 
 // isAnswer reports whether the server answered, if only with an error or something unreadable.
 func isAnswer(err error) bool {
-	return as[*jsonrpc.Error](err) != nil || as[*stdio.FrameError](err) != nil
+	http := as[*httplink.Failure](err)
+	return as[*jsonrpc.Error](err) != nil || as[*stdio.FrameError](err) != nil || http != nil && http.RPCCode != 0
 }
 
 // notConnected is the error of a call that got no session.
@@ -128,6 +159,9 @@ func (o *owner) notConnected() *Error {
 	b := o.board.get()
 	e := &Error{Server: o.server.Name, Kind: KindNoSession, Sent: NotSent, Stderr: b.StderrTail}
 	e.What = "not connected (" + string(b.State) + ")"
+	if b.State == StateNeedsAuth {
+		e.Kind = KindAuth
+	}
 	if b.LastError != "" {
 		e.What += ": " + b.LastError
 	}
@@ -152,6 +186,11 @@ func (o *owner) toCaller(e *Error, tool string) *Error {
 		}
 	case KindNoSession:
 		c.Next = o.whatNext()
+	case KindAuth:
+		c.Next = "the session is kept"
+		if o.live.Load() == nil {
+			c.Next = o.whatNext()
+		}
 	case KindTimeout:
 		if c.Sent != NotSent {
 			c.Next = "the session is kept, and replaced if it stays silent"

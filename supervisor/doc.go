@@ -15,23 +15,23 @@
 // Each server has one owner, a goroutine, and a circuit breaker. Callers never touch the transport: they use the live session that
 // the owner has published, or wait for one.
 //
-//	            Add
-//	             |
-//	             v         ok
-//	  .---> connecting ---------> ready
-//	  |          |                  |
-//	  |          | failed           | process died, stream broken, hung, silent,
-//	  | due      v                  | or Reconnect
-//	  |-----  backoff  <------------'
-//	  |          |
-//	  |          | quick retries used up          credentials refused
-//	  |          v                                        |
-//	  |-----  parked                                      v
-//	  |-----  needs-auth  <-------------------------------'
-//	             |
-//	          Remove, Close (from every state)
-//	             v
-//	          closed
+//	          Add
+//	           |
+//	           v         ok
+//	.---> connecting ---------> ready
+//	|          |                  |
+//	|          | failed           | process died, stream broken, hung, silent,
+//	| due      v                  | or Reconnect
+//	|-----  backoff  <------------'
+//	|          |
+//	|          | quick retries used up          credentials refused
+//	|          v                                        |
+//	|-----  parked                                      v
+//	|-----  needs-auth  <-------------------------------'
+//	           |
+//	        Remove, Close (from every state)
+//	           v
+//	        closed
 //
 // The first retry after a death is immediate. Then waits grow from BackoffMin to BackoffMax; after Retries of them the server is
 // parked: its tools are withdrawn, but an attempt is made every ParkedRetry for ever, for a call at most once per DemandInterval, and

@@ -84,6 +84,7 @@ func (l *fakeLink) death() death             { return l.why }
 func (l *fakeLink) doomed() bool             { return closed(l.gone) }
 func (l *fakeLink) frozen() bool             { return l.stopped.Load() }
 func (l *fakeLink) abort(what string)        { l.die(what) }
+func (l *fakeLink) retire(what string)       { l.die(what) }
 func (l *fakeLink) facts() facts             { return facts{pid: l.n, era: Legacy} }
 
 func (l *fakeLink) stop(time.Duration, <-chan struct{}) {

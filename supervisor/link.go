@@ -13,7 +13,7 @@ import (
 // knows nothing else of transports, so that it can be tested with a fake one, in fake time.
 //
 // No method blocks, except call and list, which end with their context or with the link, and stop, which
-// is bounded.
+// is bounded, and must be called in the end.
 type link interface {
 	call(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error)
 	list(ctx context.Context) ([]*mcp.Tool, error)
@@ -35,6 +35,8 @@ type link interface {
 
 	// abort ends the link at once: everybody who waits for an answer is let go.
 	abort(what string)
+	// retire is the polite abort: the same for those who wait, but the server may still be told goodbye.
+	retire(what string)
 	// stop ends the link and whatever runs behind it, and returns when that is gone. It climbs its ladder
 	// in steps of grace; hurry skips to the end.
 	stop(grace time.Duration, hurry <-chan struct{})

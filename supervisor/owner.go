@@ -213,7 +213,7 @@ func (o *owner) died() {
 // replace ends the session because somebody asked for another one.
 func (o *owner) replace() {
 	s := o.sess
-	s.link.abort("was replaced because a reconnect was asked for")
+	s.link.retire("was replaced because a reconnect was asked for")
 	o.drop()
 	if s.isProven(o.set) { // SUP-3: also when the reconnect was asked for
 		o.failures = 0
@@ -256,7 +256,7 @@ func (o *owner) shutdown() {
 		o.trying = nil
 	}
 	if o.sess != nil {
-		o.sess.link.abort("was stopped because the supervisor was closed")
+		o.sess.link.retire("was stopped because the supervisor was closed")
 		o.drop()
 	}
 	closed := o.closedError("")

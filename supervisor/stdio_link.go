@@ -2,7 +2,6 @@ package supervisor
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -16,16 +15,6 @@ import (
 	"github.com/unwedge/unwedge/supervisor/internal/sent"
 	"github.com/unwedge/unwedge/supervisor/internal/stdio"
 )
-
-// Protocol revisions that the eras are pinned to.
-const (
-	legacyVersion = "2025-11-25"
-	modernVersion = "2026-07-28"
-)
-
-// handshakeExit bounds the wait for go-sdk's Connect after its transport was aborted. It passes only if go-sdk
-// wedges, and then one goroutine is the price.
-const handshakeExit = 5 * time.Second
 
 // stdioDialer starts processes and remembers which handshake the server is known for.
 type stdioDialer struct {
@@ -99,30 +88,10 @@ func (d *stdioDialer) pinned(e Era) bool {
 func (d *stdioDialer) handshake(
 	ctx context.Context, p *stdio.Process, version string, changed func(),
 ) (*mcp.ClientSession, error) {
-	client := mcp.NewClient(d.client, &mcp.ClientOptions{
-		Capabilities:           &mcp.ClientCapabilities{}, // we have no roots to list and nobody to ask
-		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed() },
+	client := newClient(d.client, changed)
+	return connectBounded(ctx, func() { p.Abort("was not ready in time") }, func() (*mcp.ClientSession, error) {
+		return client.Connect(ctx, p, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	})
-	type connected struct {
-		session *mcp.ClientSession
-		err     error
-	}
-	done := make(chan connected, 1)
-	go func() {
-		s, err := client.Connect(ctx, p, &mcp.ClientSessionOptions{ProtocolVersion: version})
-		done <- connected{s, err}
-	}()
-	select {
-	case c := <-done:
-		return c.session, c.err
-	case <-ctx.Done():
-	}
-	p.Abort("was not ready in time")
-	select {
-	case <-done:
-	case <-time.After(handshakeExit):
-	}
-	return nil, ctx.Err()
 }
 
 // learn remembers the era of a session that works. A refusal that says nothing about the era (an internal error,
@@ -180,6 +149,7 @@ func (l *stdioLink) dead() <-chan struct{}      { return l.process.Dead() }
 func (l *stdioLink) doomed() bool               { return l.process.Doomed() }
 func (l *stdioLink) frozen() bool               { return l.process.Frozen() }
 func (l *stdioLink) abort(what string)          { l.process.Abort(what) }
+func (l *stdioLink) retire(what string)         { l.process.Abort(what) }
 
 func (l *stdioLink) death() death {
 	d := l.process.Death()
@@ -200,50 +170,4 @@ func (l *stdioLink) facts() facts {
 		f.era = Modern
 	}
 	return f
-}
-
-// closeSession frees what go-sdk keeps for a session whose transport is dead. It returns at once then; if it does
-// not, it is left behind rather than waited for.
-func closeSession(s *mcp.ClientSession) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.Close()
-	}()
-	select {
-	case <-done:
-	case <-time.After(handshakeExit):
-	}
-}
-
-const (
-	// maxToolPages and maxTools bound a list that never ends.
-	maxToolPages = 1000
-	maxTools     = 100_000
-)
-
-var errEndlessList = errors.New("the list of tools does not end")
-
-// listAll reads all pages of tools/list. A server without tools has none.
-func listAll(ctx context.Context, s *mcp.ClientSession) ([]*mcp.Tool, error) {
-	var all []*mcp.Tool
-	params := &mcp.ListToolsParams{}
-	for range maxToolPages {
-		page, err := s.ListTools(ctx, params)
-		if rpc := as[*jsonrpc.Error](err); rpc != nil && rpc.Code == jsonrpc.CodeMethodNotFound {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page.Tools...)
-		if page.NextCursor == "" {
-			return all, nil
-		}
-		if page.NextCursor == params.Cursor || len(all) > maxTools {
-			break
-		}
-		params = &mcp.ListToolsParams{Cursor: page.NextCursor}
-	}
-	return nil, errEndlessList
 }

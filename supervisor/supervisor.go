@@ -77,6 +77,9 @@ func (s *Supervisor) Add(server Server) error {
 
 // dialer chooses the transport.
 func (s *Supervisor) dialer(server Server, r *redact.Redactor) dialer {
+	if server.URL != "" {
+		return &httpDialer{server: server, set: s.options.Settings, client: s.options.Client, redact: r, era: server.Era}
+	}
 	return &stdioDialer{
 		server: server, set: s.options.Settings, client: s.options.Client, redact: r, era: server.Era,
 		noise: func(line string) {
