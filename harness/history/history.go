@@ -14,8 +14,10 @@ type Kind string
 const (
 	RunStart   Kind = "run-start"
 	RunEnd     Kind = "run-end"
+	TargetGo   Kind = "target-go"   // the target is being started; what is spawned from here on is this start's doing
 	TargetUp   Kind = "target-up"   // configured and answering (Pid)
 	TargetExit Kind = "target-exit" // Detail is the status; Expected when we asked for it
+	TargetHit  Kind = "target-hit"  // a step did something to the target's process: Detail is the word, "sigstop"; it has taken effect
 	Baseline   Kind = "baseline"    // OK, Detail
 	StepBegin  Kind = "step-begin"  // Step is its index, Detail its text
 	StepEnd    Kind = "step-end"    // OK, Detail

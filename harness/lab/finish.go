@@ -31,7 +31,7 @@ func (l *lab) finish(ctx context.Context) {
 		return
 	}
 	if l.stopTarget(ctx) {
-		l.leftovers(ctx)
+		l.leftovers(ctx, false)
 	}
 }
 
@@ -59,11 +59,7 @@ func (l *lab) stopTarget(ctx context.Context) (orderly bool) {
 }
 
 func (l *lab) closeInOrder(ctx context.Context, r *running) bool {
-	bound := closeUndeclared
-	if d := budget.Stop(l.profile, l.slack()); d > 0 {
-		bound = d + closeExtra
-	}
-	bounded, cancel := context.WithTimeout(ctx, bound)
+	bounded, cancel := context.WithTimeout(ctx, l.closeBound())
 	defer cancel()
 	begun := now()
 	err := r.Close(bounded)
@@ -85,6 +81,14 @@ func (l *lab) closeInOrder(ctx context.Context, r *running) bool {
 	return ended
 }
 
+// closeBound is how long an orderly close is waited for.
+func (l *lab) closeBound() time.Duration {
+	if d := budget.Stop(l.profile, l.slack()); d > 0 {
+		return d + closeExtra
+	}
+	return closeUndeclared
+}
+
 // strangers are the living processes of this lab that the lab has not started itself: the target's, whoever their parent is now.
 func (l *lab) strangers() []keeper.Process {
 	all, err := l.keeper.Descendants()
@@ -104,8 +108,8 @@ func (l *lab) strangers() []keeper.Process {
 	return out
 }
 
-// leftovers waits a moment for the target's processes to end, and records those that do not.
-func (l *lab) leftovers(ctx context.Context) {
+// leftovers waits a moment for the target's processes to end, and records those that do not. excused ones are not held against it.
+func (l *lab) leftovers(ctx context.Context, excused bool) {
 	instruments := l.instruments()
 	deadline := time.Now().Add(l.stretched(leftoverGrace))
 	for {
@@ -121,7 +125,7 @@ func (l *lab) leftovers(ctx context.Context) {
 		}
 		for _, p := range left {
 			l.rec.add(history.Event{
-				Kind: history.Leftover, Pid: p.Pid, Detail: clip(strings.Join(p.Cmdline, " ")), Expected: instruments[p.Pid],
+				Kind: history.Leftover, Pid: p.Pid, Detail: clip(strings.Join(p.Cmdline, " ")), Expected: excused || instruments[p.Pid],
 			})
 		}
 		return

@@ -6,6 +6,7 @@
 //	target, baseline                 target.go
 //	bystander load begins            load.go
 //	steps: calls, faults, waits      steps.go, faults.go, site.go, calls.go
+//	steps: the target's own life     targetlife.go
 //	faults that are still on: lifted
 //	recovery ladder                  ladder.go, with the metronome's control spawns
 //	control, after
@@ -93,6 +94,7 @@ type lab struct {
 	on         []*injection // in the order of injection; used by the steps' goroutine only
 	liftedAt   map[string]mono.Time
 	faultless  bool // no fault failed to do what it should
+	stopped    bool // the target is stopped by a step; used by the steps' goroutine only
 	randomLock sync.Mutex
 	source     *rand.Rand
 }
@@ -224,6 +226,7 @@ func (l *lab) scenario(ctx context.Context) error {
 	if err != nil && !errors.As(err, &fe) {
 		return err
 	}
+	l.revive(ctx)
 	if !l.faultless {
 		return nil // it proves nothing, so there is no recovery to wait for
 	}

@@ -51,12 +51,14 @@ func (l *lab) steps(ctx context.Context) error {
 
 // partOfFault are the steps that a twin leaves out.
 func partOfFault(st scenario.Step) bool {
-	return st.Inject != "" || st.Kill != "" || st.Lift != "" || st.Await != ""
+	return st.Inject != "" || st.Kill != "" || st.Lift != "" || st.Await != "" || st.Target != ""
 }
 
 // step does one step. detail says what did not come out as expected; err ends the scenario.
 func (l *lab) step(ctx context.Context, n int, st scenario.Step) (detail string, err error) {
 	switch {
+	case l.session() == nil && (st.Reconnect != "" || st.ListTools != ""):
+		return "there is no target", nil // it did not start again
 	case st.Call != "":
 		return l.callStep(ctx, n, st), nil
 	case st.Inject != "" || st.Kill != "":
@@ -81,6 +83,8 @@ func (l *lab) step(ctx context.Context, n int, st scenario.Step) (detail string,
 		return l.listStep(ctx, n, st), nil
 	case st.Seen != "":
 		return l.seenStep(ctx, n, st), nil
+	case st.Target != "":
+		return l.targetStep(ctx, st)
 	}
 	return "", nil
 }

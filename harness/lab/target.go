@@ -47,6 +47,7 @@ func (l *lab) startTarget(ctx context.Context) error {
 		return err
 	}
 	l.targets++
+	l.rec.add(history.Event{Kind: history.TargetGo})
 	s, err := target.Start(ctx, l.profile, target.Env{
 		Keeper: l.keeper, Programs: l.plan.Programs, Config: c,
 		Dir: filepath.Join(l.folder, "target-"+strconv.Itoa(l.targets)),

@@ -83,7 +83,7 @@ func (v *view) startBound(server string, starts []journal.Entry) (bound int, why
 		}
 	}
 	each := max(1, before) // a target that needed two processes for its baseline may need two again
-	bound = before + each*spareStarts + v.pokes(server)
+	bound = before + each*(spareStarts+v.againStarted()) + v.pokes(server)
 	from := v.zero
 	for _, proven := range append(v.provenLives(server), v.last) {
 		bound += each * attempts(t, proven.Sub(from))
@@ -161,7 +161,7 @@ func needlessRestarts(v *view) []verdict.Finding {
 		calm := v.Scenario.NoRespawn || !v.isFaulted(server) && !v.overHTTP(server)
 		for _, e := range v.starts(server) {
 			closing := v.inClose(e.T)
-			if !closing && (!calm || e.T < v.zero || v.pokes(server) > 0) {
+			if !closing && (v.firstOfTarget(server, e) || !calm || e.T < v.zero || v.pokes(server) > 0) {
 				continue
 			}
 			f := v.finding(verdict.FindingNeedlessRestart, server, e.T, "%q was started again (pid %d) though nothing called for it", server, e.Pid)

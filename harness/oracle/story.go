@@ -34,6 +34,9 @@ func (v *view) story(o outcome) []verdict.Line {
 			out = append(out, v.line(e.T, "%s", text))
 		}
 	}
+	for _, e := range v.all(history.TargetHit) {
+		out = append(out, v.line(e.T, "the target meets %s", e.Detail))
+	}
 	for _, e := range v.all(history.TargetExit) {
 		if !e.Expected {
 			out = append(out, v.line(e.T, "the target's process ended%s", after(v.quote(e.Detail))))

@@ -38,6 +38,7 @@ type call struct {
 	end           mono.Time // of its CallEnd; meaningless unless done
 	done          bool
 	res           history.Event // its CallEnd
+	frozen        time.Duration // how long of it the target's process was stopped by a step
 }
 
 // good says whether the call was answered with its own result. A tool's own error is an answer only of the tool that fails
@@ -51,8 +52,8 @@ func (c *call) answered() bool {
 	return c.done && (c.res.OK || c.res.Err != nil || c.res.IsError)
 }
 
-// took is how long the caller waited.
-func (c *call) took() time.Duration { return c.end.Sub(c.T) }
+// took is how long the caller waited for a target that could run.
+func (c *call) took() time.Duration { return c.end.Sub(c.T) - c.frozen }
 
 // failTool is the fakes' tool whose right answer is a tool error.
 const failTool = "fail"
@@ -65,6 +66,7 @@ func look(r Run) *view {
 		v.first, v.last = v.events[0].T, v.events[len(v.events)-1].T
 	}
 	v.indexCalls()
+	defer v.indexFreezes()
 	v.byKind = make(map[history.Kind][]history.Event)
 	for _, e := range v.events {
 		v.byKind[e.Kind] = append(v.byKind[e.Kind], e)
@@ -199,8 +201,11 @@ func (v *view) faultsOn(server string) []faults.Info {
 // exitNews is how much earlier the end of a target's output may be seen than its exit is recorded.
 const exitNews = 250 * time.Millisecond
 
-// ended says whether the target was gone at any time during the call, so that the call's fate tells nothing of it.
+// ended says whether the target was gone or stopped at any time during the call, so that the call's fate tells nothing of it.
 func (v *view) ended(c *call) bool {
+	if c.frozen > 0 {
+		return true
+	}
 	for _, exit := range v.all(history.TargetExit) {
 		if c.done && exit.T > c.end.Add(exitNews) {
 			break

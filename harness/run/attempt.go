@@ -112,7 +112,7 @@ func twinKey(c *oneCase) string {
 	}
 	var steps []scenario.Step
 	for _, st := range s.Steps {
-		if st.Inject == "" && st.Kill == "" && st.Lift == "" && st.Await == "" {
+		if st.Inject == "" && st.Kill == "" && st.Lift == "" && st.Await == "" && st.Target == "" {
 			steps = append(steps, st)
 		}
 	}

@@ -48,7 +48,7 @@ type Server struct {
 	Script   script.Script `json:"script,omitzero" yaml:"script,omitempty"`
 }
 
-// Step is one thing to do. Exactly one verb (Call, Inject, Kill, Lift, Wait, Reconnect, ListTools, Seen, Await) is set.
+// Step is one thing to do. Exactly one verb (Call, Inject, Kill, Lift, Wait, Reconnect, ListTools, Seen, Await, Target) is set.
 type Step struct {
 	// Call is "server.tool". echo and effect get a fresh nonce each.
 	Call     string         `json:"call,omitempty" yaml:"call,omitempty"`
@@ -89,6 +89,11 @@ type Step struct {
 	Event  string `json:"event,omitempty" yaml:"event,omitempty"`
 	Least  int    `json:"least,omitempty" yaml:"least,omitempty"`
 	Most   *int   `json:"most,omitempty" yaml:"most,omitempty"` // nil = any number
+
+	// Target does something to the target's own process: see TargetKill and its neighbours. What it leaves behind when it ends is looked
+	// for at once; Expect "any" says that this time nothing of that is held against it. A target that was ended is started
+	// again by TargetRestart, or at the end of the steps.
+	Target string `json:"target,omitempty" yaml:"target,omitempty"`
 }
 
 // Words of Step.Wait. Each names a time that the target's profile declares (or that Scenario.Settings overrides).
@@ -105,6 +110,17 @@ const (
 	WaitBudget = "budget"
 	// WaitParked is one slow retry of a parked server: the parked retry interval and one connect.
 	WaitParked = "parked"
+)
+
+// Words of Step.Target.
+const (
+	TargetKill    = "sigkill" // it is killed: what it started must end by itself
+	TargetHangup  = "sighup"  // its terminal is closed
+	TargetTerm    = "sigterm" // its service manager stops it
+	TargetStop    = "sigstop" // it is frozen, as by a laptop's lid, until TargetCont
+	TargetCont    = "sigcont" // it goes on
+	TargetClose   = "close"   // it is closed in order
+	TargetRestart = "restart" // it is closed in order, unless it has ended, and started again
 )
 
 // Words of Step.Expect.

@@ -25,7 +25,7 @@ func (v *validator) step(path string, st Step) {
 	verbs := st.verbs()
 	switch len(verbs) {
 	case 0:
-		v.add(path, "a step needs a verb: call, inject, kill, await, lift, wait, reconnect, list_tools or seen")
+		v.add(path, "a step needs a verb: call, inject, kill, await, lift, wait, reconnect, list_tools, seen or target")
 		return
 	case 1:
 	default:
@@ -33,6 +33,7 @@ func (v *validator) step(path string, st Step) {
 		return
 	}
 	v.belongs(path, st, verbs[0])
+	v.reachable(path, st)
 	switch verbs[0] {
 	case "call":
 		v.call(path, st)
@@ -53,6 +54,8 @@ func (v *validator) step(path string, st Step) {
 		}
 	case "seen":
 		v.seen(path, st)
+	case "target":
+		v.target(path, st)
 	}
 }
 
@@ -66,7 +69,7 @@ func (v *validator) belongs(path string, st Step, verb string) {
 		{"args", len(st.Args) > 0, []string{"call"}},
 		{"times", st.Times != 0, []string{"call"}},
 		{"parallel", st.Parallel != 0, []string{"call"}},
-		{"expect", st.Expect != "", []string{"call"}},
+		{"expect", st.Expect != "", []string{"call", "target"}},
 		{"fast", st.Fast, []string{"call"}},
 		{"async", st.Async, []string{"call"}},
 		{"pad", st.Pad != 0, []string{"call"}},
@@ -167,7 +170,7 @@ func (v *validator) inject(path string, st Step) {
 		})
 		return
 	}
-	server := v.target(path, at, st)
+	server := v.site(path, at, st)
 	if server == "" {
 		return
 	}
@@ -193,7 +196,7 @@ func (v *validator) lift(path string, st Step) {
 		})
 		return
 	}
-	server := v.target(path, path+".lift", st)
+	server := v.site(path, path+".lift", st)
 	if server == "" {
 		return
 	}
@@ -206,7 +209,7 @@ func (v *validator) lift(path string, st Step) {
 
 func (v *validator) await(path string, st Step) {
 	v.word(path+".await", "event", st.Await, awaitWords)
-	if server := v.target(path, path+".await", st); server != "" && v.on[server] == "" {
+	if server := v.site(path, path+".await", st); server != "" && v.on[server] == "" {
 		v.add(path+".await", "no fault is on at %q here", server)
 	}
 }
@@ -227,8 +230,8 @@ func (v *validator) wait(path string, st Step) {
 	}
 }
 
-// target returns the server that a step on a fault is about, or "" after saying why there is none.
-func (v *validator) target(path, at string, st Step) string {
+// site returns the server that a step on a fault is about, or "" after saying why there is none.
+func (v *validator) site(path, at string, st Step) string {
 	server := v.s.ServerOf(st)
 	if server == "" {
 		if len(v.s.Servers) > 0 {

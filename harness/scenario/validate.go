@@ -82,6 +82,7 @@ func Validate(s Scenario) error {
 type validator struct {
 	s        Scenario
 	on       map[string]string // server -> the fault that is on there, by the steps so far
+	life     string            // what the steps so far did to the target; "" when it runs
 	problems []error
 }
 

@@ -102,6 +102,15 @@ func TestValidateFindsWhatIsWrong(t *testing.T) {
 		{"wait without end", steps(Step{Wait: "999h"}), "steps[0].wait", "longer", ""},
 		{"reconnect of an unknown server", steps(Step{Reconnect: "srvv"}), "steps[0].reconnect", "unknown server", "srv"},
 		{"list of an unknown server", steps(Step{ListTools: "wev"}), "steps[0].list_tools", "unknown server", "web"},
+		{"unknown word for the target", steps(Step{Target: "sigkil"}), "steps[0].target", "unknown word for the target's life", "sigkill"},
+		{"call of a target that has ended", steps(Step{Target: TargetKill}, Step{Call: "srv.echo"}), "steps[1].call", "restart it first", ""},
+		{"target ended twice", steps(Step{Target: TargetKill}, Step{Target: TargetClose}), "steps[1].target", "restart it first", ""},
+		{"call of a stopped target", steps(Step{Target: TargetStop}, Step{ListTools: "srv"}), "steps[1].list_tools", "async", ""},
+		{"close of a stopped target", steps(Step{Target: TargetStop}, Step{Target: TargetClose}), "steps[1].target", "only sigcont or sigkill", ""},
+		{"target stopped twice", steps(Step{Target: TargetStop}, Step{Target: TargetStop}), "steps[1].target", "already", ""},
+		{"target continued that runs", steps(Step{Target: TargetCont}), "steps[0].target", "not stopped", ""},
+		{"error expected of a target", steps(Step{Target: TargetKill, Expect: ExpectError}), "steps[0].expect", "only be any", ""},
+		{"leftovers of a restart", steps(Step{Target: TargetRestart, Expect: ExpectAny}), "steps[0].expect", "only be any", ""},
 		{"unknown word for tools", steps(Step{ListTools: "srv", Tools: "noone"}), "steps[0].tools", "unknown word for tools", "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -154,6 +163,10 @@ func TestValidateLetsThrough(t *testing.T) {
 			}})(s)
 			s.Steps = []Step{{Call: "srv.extra", Expect: "any"}}
 		}},
+		{"a target's whole life", steps(Step{Target: TargetStop}, Step{Call: "srv.echo", Async: true}, Step{Target: TargetCont},
+			Step{Call: "srv.echo"}, Step{Target: TargetTerm}, Step{Target: TargetRestart}, Step{Call: "srv.echo"},
+			Step{Target: TargetStop}, Step{Target: TargetKill, Expect: ExpectAny}, Step{Wait: "1s"}, Step{Target: TargetRestart},
+			Step{Target: TargetRestart}, Step{Target: TargetHangup})},
 		{"every word for a wait", steps(Step{Wait: "cooldown"}, Step{Wait: "backoff"}, Step{Wait: "liveness"},
 			Step{Wait: "budget"}, Step{Wait: "parked"}, Step{Wait: "250ms"})},
 	} {
@@ -183,7 +196,8 @@ func TestTextOfSteps(t *testing.T) {
 		"list the tools of srv":                      {ListTools: "srv"},
 		"list the tools of srv: all must be offered": {ListTools: "srv", Tools: "all"},
 		"list the tools of srv: none may be offered": {ListTools: "srv", Tools: "none"},
-		"nothing": {},
+		"target: sigkill":                            {Target: TargetKill},
+		"nothing":                                    {},
 	} {
 		NewWithT(t).Expect(Text(st)).To(Equal(want))
 	}

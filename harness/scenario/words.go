@@ -23,6 +23,9 @@ var (
 	awaitWords    = []string{AwaitObserved}
 	eraWords      = []string{string(script.Legacy), string(script.Modern)}
 	needWords     = []string{NeedReconnect, NeedStatus, NeedEvents, faults.Stdio, faults.HTTP}
+	// ends are the words of Step.Target after which nobody is there to be called.
+	ends        = []string{TargetKill, TargetHangup, TargetTerm, TargetClose}
+	targetWords = append([]string{TargetStop, TargetCont, TargetRestart}, ends...)
 	// A run can be expected to end on any rung of the ladder but not to prove nothing.
 	classWords = []string{
 		string(verdict.Recovered), string(verdict.Slow), string(verdict.NeedsNewSession), string(verdict.NeedsQuiet),
@@ -69,6 +72,8 @@ func Text(st Step) string {
 		return "list the tools of " + st.ListTools + st.toolsText()
 	case "seen":
 		return st.seenText()
+	case "target":
+		return "target: " + st.Target
 	}
 	return "nothing"
 }
@@ -143,6 +148,7 @@ func (st Step) verbs() []string {
 	for _, v := range []struct{ name, value string }{
 		{"call", st.Call}, {"inject", st.Inject}, {"kill", st.Kill}, {"await", st.Await}, {"lift", st.Lift},
 		{"wait", st.Wait}, {"reconnect", st.Reconnect}, {"list_tools", st.ListTools}, {"seen", st.Seen},
+		{"target", st.Target},
 	} {
 		if v.value != "" {
 			set = append(set, v.name)
