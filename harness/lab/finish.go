@@ -48,8 +48,8 @@ func (l *lab) stopTarget(ctx context.Context) (orderly bool) {
 		gone = true
 	default:
 	}
-	r.ending.Store(true)
-	if !gone {
+	if !gone { // else its exit was its own
+		r.ending.Store(true)
 		orderly = l.closeInOrder(ctx, r)
 	}
 	if !orderly {

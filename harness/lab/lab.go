@@ -180,7 +180,9 @@ func faultedServers(s scenario.Scenario) []string {
 // run is the whole way of a scenario, from an empty world to a target that has been closed.
 func (l *lab) run(ctx context.Context) error {
 	l.rec.add(history.Event{Kind: history.RunStart, Detail: l.plan.Scenario.ID})
-	l.background.Go(func() { metronome(ctx, l.rec) })
+	ticking := newLoad()
+	ticking.run(func(stop <-chan struct{}) { metronome(stop, l.rec) })
+	defer ticking.stop()
 	if err := l.build(ctx); err != nil {
 		return fmt.Errorf("building the world: %w", err)
 	}
@@ -202,6 +204,7 @@ func (l *lab) run(ctx context.Context) error {
 	l.finish(ctx)
 	if ctx.Err() == nil {
 		l.mergeJournals()
+		ticking.stop()
 		l.rec.add(history.Event{Kind: history.RunEnd})
 	}
 	return ctx.Err()

@@ -20,13 +20,13 @@ const (
 
 func now() mono.Time { return mono.Now() }
 
-// metronome records how late timers come until ctx ends.
-func metronome(ctx context.Context, rec *recorder) {
+// metronome records how late timers come until it is told to stop.
+func metronome(stop <-chan struct{}, rec *recorder) {
 	t := time.NewTimer(tickEvery)
 	defer t.Stop()
 	for due := now().Add(tickEvery); ; due = now().Add(tickEvery) {
 		select {
-		case <-ctx.Done():
+		case <-stop:
 			return
 		case <-t.C:
 		}

@@ -60,6 +60,7 @@ func (l *lab) freeze(ctx context.Context, word string) error {
 	if r == nil {
 		return nil // it has ended by itself, which the history tells
 	}
+	begun := now()
 	if err := l.hit(r, word); err != nil {
 		return l.faulty(ctx, r, err)
 	}
@@ -74,7 +75,11 @@ func (l *lab) freeze(ctx context.Context, word string) error {
 			return nil
 		case i.Stopped() == (word == scenario.TargetStop):
 			l.stopped = i.Stopped()
-			l.rec.add(history.Event{Kind: history.TargetHit, Pid: r.Pid(), Detail: word})
+			e := history.Event{Kind: history.TargetHit, Pid: r.Pid(), Detail: word}
+			if word == scenario.TargetCont {
+				e.T = begun // what it does next comes after this
+			}
+			l.rec.add(e)
 			return nil
 		}
 		if !wait(bounded, nil, siteLook) {

@@ -20,6 +20,7 @@ import (
 	"github.com/unwedge/unwedge/fakeservers/tools"
 	"github.com/unwedge/unwedge/harness/driver"
 	"github.com/unwedge/unwedge/harness/history"
+	"github.com/unwedge/unwedge/harness/internal/labtest"
 	"github.com/unwedge/unwedge/harness/scenario"
 	"github.com/unwedge/unwedge/harness/target"
 	"github.com/unwedge/unwedge/internal/proc"
@@ -70,10 +71,10 @@ func oddPlan(t *testing.T, how string) Plan {
 		ID: "odd", Servers: map[string]scenario.Server{"a": {Transport: "stdio"}}, Steps: []scenario.Step{{Call: "a.echo"}},
 	})
 	short := script.Duration(200 * time.Millisecond)
-	p.Profile = target.Profile{
+	p.Profile = labtest.Quick(target.Profile{
 		Name: "odd", Command: []string{"{{unwedge}}", "driver", "odd", how},
 		Timings: &target.Timings{Call: short, Connect: short, StopGrace: short},
-	}
+	})
 	return p
 }
 
@@ -290,7 +291,7 @@ func TestInterruptedRunKeepsItsHistoryAndLeavesNothing(t *testing.T) {
 }
 
 // runUntilKilled is a harness in the middle of a lab.
-func runUntilKilled(dir string) {
+func runUntilKilled(dir, helper string) int {
 	p := Plan{
 		Scenario: scenario.Scenario{
 			ID:      "long",
@@ -299,7 +300,8 @@ func runUntilKilled(dir string) {
 				{Inject: "child-stopped/for-good", On: "a"}, {Await: "observed", On: "a"}, {Wait: "1h"},
 			},
 		},
-		Era: script.Legacy, Profile: target.Bare(), Programs: target.Programs{Unwedge: os.Args[0]}, Dir: dir, Secret: "x",
+		Era: script.Legacy, Profile: target.Bare(), Dir: dir, Secret: "x",
+		Programs: target.Programs{Unwedge: os.Args[0], Helper: helper},
 	}
 	_, err := Run(context.Background(), p)
 	panic(err)
@@ -308,8 +310,9 @@ func runUntilKilled(dir string) {
 func TestKilledHarnessLeavesAHistoryAndNoProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := exec.Command(os.Args[0], "lab", "killed", dir)
-	c.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	tmp := t.TempDir()
+	c := exec.Command(os.Args[0], "lab", "killed", dir, labtest.Programs().Helper)
+	c.Env = append(os.Environ(), "TMPDIR="+tmp)
 	c.Stderr = os.Stderr
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -348,5 +351,8 @@ func TestKilledHarnessLeavesAHistoryAndNoProcess(t *testing.T) {
 		if err := proc.AwaitExit(ctx, p.Pid, p.Start); err != nil {
 			t.Errorf("%+v: %v", p, err)
 		}
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Error(left, err)
 	}
 }

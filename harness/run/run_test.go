@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/unwedge/unwedge/fakeservers/script"
+	"github.com/unwedge/unwedge/harness/internal/labtest"
 	"github.com/unwedge/unwedge/harness/lab"
 	"github.com/unwedge/unwedge/harness/scenario"
 	"github.com/unwedge/unwedge/harness/target"
@@ -36,8 +37,9 @@ func quiet(id string) scenario.Scenario {
 
 func options(t *testing.T, ss ...scenario.Scenario) Options {
 	return Options{
-		Title: "test", Target: target.Bare(), Scenarios: ss, Eras: []script.Era{script.Legacy}, Seed: 42,
-		Out: t.TempDir(), MaxRecovery: 500 * time.Millisecond, Unwedge: os.Args[0],
+		Title: "test", Target: labtest.Quick(target.Bare()), Scenarios: ss, Eras: []script.Era{script.Legacy}, Seed: 42,
+		Out: t.TempDir(), MaxRecovery: 500 * time.Millisecond,
+		Unwedge: labtest.Programs().Unwedge, Helper: labtest.Programs().Helper,
 	}
 }
 
