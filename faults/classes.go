@@ -83,6 +83,8 @@ var own = []Class{
 	// A frozen process is alive, holds its pipes open and answers nothing. The reports speak of servers whose process and status stay green
 	// while every command fails.
 	{Slug: "child-stopped", Group: "A", Like: "status-lies"},
+	// A client that is not told the era asks for it, and a server of the other era may do anything with the question.
+	{Slug: "era-fallback", Group: "D", Like: "protocol-version-change"},
 	// Every POST is refused for a while, then accepted again, with no new login. The reports speak of a 401 that comes only after a free handshake.
 	{Slug: "http-401-window", Group: "E", Like: "oauth-late-401"},
 }

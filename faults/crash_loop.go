@@ -3,14 +3,14 @@ package faults
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/unwedge/unwedge/fakeservers/script"
 )
 
 // crashLoop is a server that dies again after every start, until it is lifted. The serving life is killed to set it off.
 func crashLoop() []Fault {
-	one := 1
-	die := []script.Action{{Exit: &one}}
+	die, end := []script.Action{exits(1)}, []script.Action{exits(0)}
 	return []Fault{
 		loop{"at-start", "exits with status 1 at every start", []script.Rule{
 			{When: script.When{On: script.OnSpawn, Phase: script.Faulty}, Do: die},
@@ -21,6 +21,17 @@ func crashLoop() []Fault {
 			{When: script.When{Method: "notifications/initialized", Phase: script.Faulty}, Do: die},
 			{When: script.When{Method: "tools/list", Phase: script.Faulty}, Do: die},
 			{When: script.When{Method: "tools/call", Phase: script.Faulty}, Do: die},
+		}},
+		loop{"at-start-exit0", "exits with status 0 at every start", []script.Rule{
+			{When: script.When{On: script.OnSpawn, Phase: script.Faulty}, Do: end},
+		}},
+		// Whoever takes a session of some age for a good one fills up the budget of retries each time.
+		loop{"after-a-second", "exits a second after every start", []script.Rule{
+			{When: script.When{On: script.OnSpawn, Phase: script.Faulty, After: script.Duration(time.Second)}, Do: die},
+		}},
+		// Each session has proved itself: it is not parked, and it must not become a storm of starts either.
+		loop{"after-a-good-call", "answers one call and then exits, in every life", []script.Rule{
+			{When: script.When{On: script.OnReplied, Method: "tools/call", Phase: script.Faulty}, Do: end},
 		}},
 	}
 }

@@ -55,3 +55,58 @@ func metAtStart(f faults.Info, s *scenario.Scenario) {
 		{Call: "srv.echo"},
 	}
 }
+
+// invalidText: a line that cannot be read costs nothing; an answer that cannot be read costs that call at most.
+func invalidText(f faults.Info, s *scenario.Scenario) {
+	s.NoRespawn = true
+	s.Steps = []scenario.Step{
+		inject(f),
+		{Call: "srv.echo", Times: 2},
+		observed(),
+	}
+	if !f.Loud {
+		s.Steps[1] = scenario.Step{Call: "srv.echo", Expect: scenario.ExpectAny, Timeout: medium}
+	}
+}
+
+// hugeLine: what fits arrives whole; what does not costs that call.
+func hugeLine(f faults.Info, s *scenario.Scenario) {
+	s.NoRespawn = f.Loud
+	s.Steps = []scenario.Step{
+		inject(f),
+		{Call: "srv.echo"},
+		observed(),
+	}
+	if !f.Loud {
+		s.Steps[1] = scenario.Step{Call: "srv.echo", Expect: scenario.ExpectError}
+	}
+}
+
+// brokenLine: the call ends, at once where the server does, and nothing that came before spoils what comes after.
+func brokenLine(f faults.Info, s *scenario.Scenario) {
+	s.Steps = []scenario.Step{
+		inject(f),
+		{Call: "srv.effect", Expect: scenario.ExpectAny, Timeout: medium, Fast: f.Loud},
+		observed(),
+		{Call: "srv.echo", Times: 2, Expect: scenario.ExpectAny, Timeout: medium},
+	}
+}
+
+// brokenStdin: the write that fails costs its request. In a call, that is the notification of its cancellation.
+func brokenStdin(f faults.Info, s *scenario.Scenario) {
+	if f.NeedsCall {
+		s.Steps = []scenario.Step{
+			inject(f),
+			{Call: "srv.effect", Expect: scenario.ExpectAny, Timeout: brief},
+			observed(),
+			{Call: "srv.echo", Times: 2, Expect: scenario.ExpectAny},
+		}
+		return
+	}
+	s.Steps = []scenario.Step{
+		inject(f),
+		observed(),
+		{Call: "srv.echo", Expect: scenario.ExpectAny, Fast: true},
+		{Call: "srv.effect", Expect: scenario.ExpectAny, Fast: true},
+	}
+}

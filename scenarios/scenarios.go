@@ -65,8 +65,30 @@ var plays = map[string]play{
 	"child-stopped":             stopped,
 	"stdout-noise":              noise,
 	"stderr-pipe-full":          stderrFull,
-	"http-idle-silent-drop":     silentDrop,
-	"http-401-window":           window401,
+
+	"child-exits-before-init":        cannotStart,
+	"exits-after-initialize":         cannotStart,
+	"child-never-speaks":             neverSpeaks,
+	"slow-initialize":                slowStart,
+	"grandchild-survives-kill":       behindLauncher,
+	"wrapper-needs-eof-first":        behindLauncher,
+	"healthy-child-killed":           leftAlone,
+	"respawn-without-reap":           locked,
+	"probe-spawn-leaks":              probed,
+	"cancel-corrupts-teardown":       cancelled,
+	"stdout-invalid-utf8":            invalidText,
+	"stdout-huge-line":               hugeLine,
+	"stdout-endless-or-partial-line": brokenLine,
+	"stdin-epipe":                    brokenStdin,
+	"era-fallback":                   askedForEra,
+
+	"http-idle-silent-drop": silentDrop,
+	"http-401-window":       window401,
+
+	"tools-missing-after-revival": revival,
+	"phantom-tools":               phantoms,
+	"stale-tools-after-restart":   staleTools,
+	"list-changed-storm":          listStorm,
 }
 
 // catalogued makes one scenario for every fault that has a play.

@@ -19,6 +19,15 @@ const (
 
 // diesIdle: the calls after the death may be lost, the server may not. The effect is there for clients that resend.
 func diesIdle(f faults.Info, s *scenario.Scenario) {
+	if len(f.Rules) > 0 { // it is not over with the first new process
+		s.Steps = []scenario.Step{
+			inject(f),
+			observed(),
+			{Call: "srv.echo", Times: 3, Expect: scenario.ExpectAny, Timeout: medium},
+			{Call: "srv.effect", Expect: scenario.ExpectAny, Timeout: medium},
+		}
+		return
+	}
 	s.Steps = []scenario.Step{
 		inject(f),
 		observed(),

@@ -69,7 +69,7 @@ func TestValidateAcceptsEveryVerb(t *testing.T) {
 		{Exit: code(0)}, {Signal: "KILL"}, {Write: "x"}, {WriteBase64: "AA=="}, {Fill: &Fill{To: "stderr", Bytes: 9}},
 		{Deaf: true}, {Hang: true}, {CloseStdin: true}, {CloseStdout: true}, {HoldPipes: 1}, {HoldStdin: true},
 		{IgnoreEOF: true}, {IgnoreTERM: true}, {Status: &Status{Code: 503}}, {Reset: true}, {HangHTTP: true},
-		{ForgetSessions: true},
+		{ForgetSessions: true}, {WriteStderr: "x"}, {Pad: 9}, {Split: 9}, {Speak: Modern}, {Lock: true}, {KillLauncher: true},
 	}
 	if err := Validate(Script{Rules: []Rule{{Do: all}}}); err != nil {
 		t.Fatal(err)

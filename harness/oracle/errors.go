@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/unwedge/unwedge/fakeservers/journal"
 	"github.com/unwedge/unwedge/harness/driver"
@@ -62,7 +63,7 @@ func (v *view) defects(c *call) []defect {
 		out = append(out, defect{"an error does not say whether the call may have had an effect", "an outcome: not-sent or unknown"})
 	}
 	if inFlight && err.Kind != driver.KindCancelled {
-		if how := v.deathOf(c.Server, read.Life, read.T, c.end); how != "" && !tells(err.Message, how) {
+		if how := v.deathOf(c.Server, read.Life, read.T, v.due(c)); how != "" && !tells(err.Message, how) {
 			out = append(out, defect{"an error does not say how the process ended", fmt.Sprintf("the text says %q", how)})
 		}
 	}
@@ -86,6 +87,15 @@ func (v *view) inFlight(c *call) (read *journal.Entry, inFlight bool) {
 		}
 	}
 	return read, inFlight
+}
+
+// due is when a call was over for its caller: an error that comes at the deadline cannot tell of what follows from it, such as the
+// death of a server that is told of the cancellation.
+func (v *view) due(c *call) mono.Time {
+	if c.Timeout <= 0 {
+		return c.end
+	}
+	return min(c.end, c.T.Add(time.Duration(c.Timeout)))
 }
 
 // deathOf is how a life ended by its script within a span: "exit 1", "signal KILL"; "" when it did not.
