@@ -7,6 +7,7 @@ import (
 
 	"github.com/unwedge/unwedge/drivers/bare"
 	"github.com/unwedge/unwedge/drivers/builtin"
+	"github.com/unwedge/unwedge/drivers/naive"
 	"github.com/unwedge/unwedge/internal/cli"
 )
 
@@ -19,6 +20,7 @@ The harness starts these; they are also examples of how to wrap a client library
 	}
 	cmd.AddCommand(
 		driverVerb("builtin", "The built-in supervisor", builtin.Main),
+		driverVerb("naive", "A go-sdk client that reconnects when a call fails, and nothing more", naive.Main),
 		driverVerb("bare", "A bare go-sdk client: no supervisor at all", bare.Main),
 	)
 	return cmd

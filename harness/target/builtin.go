@@ -10,7 +10,11 @@ import (
 const (
 	BuiltInName = "builtin"
 	BareName    = "bare"
+	NaiveName   = "naive"
 )
+
+// Own are the profiles that need no file, best first.
+func Own() []Profile { return []Profile{BuiltIn(), Naive(), Bare()} }
 
 // BuiltIn is the supervisor of this module, scaled down so that a cooldown is over before a reader looks up.
 func BuiltIn() Profile {
@@ -39,13 +43,21 @@ func BuiltIn() Profile {
 	}
 }
 
-// Bare is a plain go-sdk client without any supervisor: the deliberately naive one. It declares what a bare client has.
-func Bare() Profile {
+// Bare is a plain go-sdk client without any supervisor: what takes no care at all.
+func Bare() Profile { return unsupervised(BareName, "a plain go-sdk client without a supervisor") }
+
+// Naive is a plain go-sdk client that reconnects when a call fails, and nothing more: what the usual first fix makes of Bare.
+func Naive() Profile {
+	return unsupervised(NaiveName, "a plain go-sdk client that reconnects when a call fails, and nothing more")
+}
+
+// unsupervised declares what a client without a supervisor has: no cooldown, no backoff, no liveness.
+func unsupervised(name, title string) Profile {
 	return Profile{
-		Name:    BareName,
-		Title:   "a plain go-sdk client without a supervisor",
+		Name:    name,
+		Title:   title,
 		Kind:    KindDriver,
-		Command: []string{"{{unwedge}}", "driver", "bare"},
+		Command: []string{"{{unwedge}}", "driver", name},
 		Timings: &Timings{
 			Call:      d(5 * time.Second),
 			Connect:   d(3 * time.Second),

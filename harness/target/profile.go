@@ -35,7 +35,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	s := fmt.Sprintf("unknown target %q: write %s, %s or the name of a profile file (.yaml)", e.Name, BuiltInName, BareName)
+	s := fmt.Sprintf("unknown target %q: write %s or the name of a profile file (.yaml)", e.Name, strings.Join(ownNames(), ", "))
 	if e.Suggestion != "" {
 		s += fmt.Sprintf("; did you mean %q?", e.Suggestion)
 	}
@@ -45,11 +45,13 @@ func (e *UnknownError) Error() string {
 // Resolve finds a target by its name or by its profile's file. Empty is the built-in supervisor. Errors: *UnknownError, those of
 // Parse, or why the file cannot be read.
 func Resolve(nameOrFile string) (Profile, error) {
-	switch nameOrFile {
-	case "", BuiltInName:
+	if nameOrFile == "" {
 		return BuiltIn(), nil
-	case BareName:
-		return Bare(), nil
+	}
+	for _, p := range Own() {
+		if p.Name == nameOrFile {
+			return p, nil
+		}
 	}
 	data, err := os.ReadFile(nameOrFile)
 	if err != nil {
@@ -57,10 +59,18 @@ func Resolve(nameOrFile string) (Profile, error) {
 			return Profile{}, fmt.Errorf("reading the target's profile: %w", err)
 		}
 		return Profile{}, &UnknownError{
-			Name: nameOrFile, Suggestion: strictyaml.Suggest(nameOrFile, []string{BuiltInName, BareName}),
+			Name: nameOrFile, Suggestion: strictyaml.Suggest(nameOrFile, ownNames()),
 		}
 	}
 	return Parse(nameOrFile, data)
+}
+
+func ownNames() []string {
+	var names []string
+	for _, p := range Own() {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 func looksLikeFile(name string) bool {

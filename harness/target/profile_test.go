@@ -116,7 +116,7 @@ func TestUnknownTargets(t *testing.T) {
 	if _, err := Resolve("no/such.yaml"); !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"": BuiltInName, "builtin": BuiltInName, "bare": BareName} {
+	for name, want := range map[string]string{"": BuiltInName, "builtin": BuiltInName, "bare": BareName, "naive": NaiveName} {
 		if p, err := Resolve(name); err != nil || p.Name != want {
 			t.Fatal(p, err)
 		}

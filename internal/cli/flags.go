@@ -28,7 +28,7 @@ type RunFlags struct {
 
 // Register adds the flags to a verb.
 func (f *RunFlags) Register(fs *pflag.FlagSet) {
-	fs.StringVarP(&f.Target, "target", "t", "builtin", "what to test: builtin, bare, or a profile file")
+	fs.StringVarP(&f.Target, "target", "t", "builtin", "what to test: builtin, naive, bare, or a profile file")
 	fs.StringSliceVar(&f.Eras, "era", nil, "protocol eras: legacy, modern (default both, where they apply)")
 	fs.StringVar(&f.Run, "run", "", "only scenarios whose id matches this glob, such as 'child-*'")
 	fs.StringArrayVarP(&f.Labels, "label", "l", nil, "only scenarios with this label (class, group, transport, field); may be repeated, all must match")

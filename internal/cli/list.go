@@ -40,7 +40,7 @@ func List(w io.Writer, what string, asJSON bool) error {
 			rows = append(rows, faultRow(f.What()))
 		}
 	case "targets":
-		for _, p := range []target.Profile{target.BuiltIn(), target.Bare()} {
+		for _, p := range target.Own() {
 			rows = append(rows, row{ID: p.Name, Title: p.Title, Eras: eraNames(p.Eras)})
 		}
 	default:

@@ -1,4 +1,4 @@
-package bare
+package plain
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/unwedge/unwedge/harness/driver"
 )
 
-func (c *client) transport(s driver.Server) mcp.Transport {
+func (c *Client) transport(s driver.Server) mcp.Transport {
 	if s.URL != "" {
 		return &mcp.StreamableClientTransport{
 			Endpoint:   s.URL,
@@ -24,7 +24,7 @@ func (c *client) transport(s driver.Server) mcp.Transport {
 	for name, value := range s.Env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
-	return &mcp.CommandTransport{Command: cmd, TerminateDuration: millis(c.config.Settings.StopGraceMS, defaultGrace)}
+	return &mcp.CommandTransport{Command: cmd, TerminateDuration: millis(c.settings().StopGraceMS, defaultGrace)}
 }
 
 // headers adds the configured headers to every request.
