@@ -31,7 +31,7 @@ import (
 //
 //	go test ./scenarios                              the built-in supervisor
 //	UNWEDGE_TARGET=my.yaml ginkgo -p ./scenarios     any target, side by side
-//	ginkgo --label-filter 'class: crash-loop && legacy' ./scenarios
+//	ginkgo --label-filter 'class: containsAny crash-loop && legacy' ./scenarios
 
 // targetVariable names the environment variable with the target: a profile's file, or the name of one of our own.
 const targetVariable = "UNWEDGE_TARGET"
