@@ -279,7 +279,7 @@ func (l *lab) random(d time.Duration) time.Duration {
 }
 
 // slack is how much slower than usual the machine was so far.
-func (l *lab) slack() float64 { return budget.Slack(l.rec.sofar()) }
+func (l *lab) slack() float64 { return l.rec.slack(0) }
 
 // stretched is d on this machine, now.
 func (l *lab) stretched(d time.Duration) time.Duration {

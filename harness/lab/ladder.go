@@ -72,7 +72,7 @@ func (l *lab) recoveryBound(server string, from mono.Time) time.Duration {
 	if limit <= 0 {
 		limit = budget.DefaultCap
 	}
-	slack := budget.SlackIn(l.rec.sofar(), from, now())
+	slack := l.rec.slack(from)
 	b := budget.For(l.profile, l.faultsOf(server), slack, limit)
 	if !b.Known() {
 		return min(time.Duration(float64(unknownBound)*slack), limit)

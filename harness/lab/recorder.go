@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/unwedge/unwedge/harness/budget"
 	"github.com/unwedge/unwedge/harness/history"
 	"github.com/unwedge/unwedge/internal/mono"
 )
@@ -15,8 +16,9 @@ import (
 type recorder struct {
 	mu     sync.Mutex
 	events []history.Event
-	file   *os.File // nil: kept in memory only
-	err    error    // the first failure to write
+	pulse  []history.Event // those that tell how slow the machine is
+	file   *os.File        // nil: kept in memory only
+	err    error           // the first failure to write
 }
 
 func newRecorder(path string) (*recorder, error) {
@@ -38,6 +40,10 @@ func (r *recorder) add(e history.Event) mono.Time {
 		e.T = mono.Now()
 	}
 	r.events = append(r.events, e)
+	switch e.Kind {
+	case history.RunStart, history.Tick, history.Spawned, history.Inject:
+		r.pulse = append(r.pulse, e)
+	}
 	if r.file == nil {
 		return e.T
 	}
@@ -56,6 +62,17 @@ func (r *recorder) sofar() []history.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]history.Event(nil), r.events...)
+}
+
+// slack is how much slower than usual the machine was from then until now, from the beginning of the run when from is 0. It is asked
+// for at every call, so it looks at the few events that tell.
+func (r *recorder) slack(from mono.Time) float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if from == 0 && len(r.pulse) > 0 {
+		from = r.pulse[0].T
+	}
+	return budget.SlackIn(r.pulse, from, mono.Now())
 }
 
 // close ends the file and returns all events.

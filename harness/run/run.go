@@ -39,6 +39,9 @@ type Options struct {
 	// Out is the folder for histories; empty = a temporary one that is removed, unless something failed.
 	Out         string
 	MaxRecovery time.Duration // cap of every budget; 0 = 10 min
+	// NoRerun reports on the evidence of one run. For suites that only ask whether a client known to be bad is caught; an accusation
+	// needs two.
+	NoRerun bool
 	// Unwedge is the program that is started for HTTP fakes, proxies and the built-in targets; Helper the small one for stdio fakes
 	// and the keeper. Empty = found by target.FindPrograms.
 	Unwedge, Helper string
@@ -77,6 +80,7 @@ func Certify(ctx context.Context, o Options) (report.Report, error) {
 	rep := report.Report{
 		Version: buildinfo.Version, Title: o.Title, Target: o.Target.Name, TargetVersion: o.Target.Version,
 		Seed: r.seed, Started: time.Now(), Jobs: r.jobs, Eras: erasOf(cases), Out: r.out,
+		Chosen: len(o.Scenarios),
 	}
 	r.healthyFirst(ctx, cases, &rep)
 	rep.Estimate = r.estimate(cases)
@@ -206,7 +210,7 @@ func (r *runner) first(ctx context.Context, c *oneCase) {
 	if c.verdict == nil || ctx.Err() != nil {
 		return
 	}
-	if verdict.Rerun(*c.verdict) {
+	if r.rerun(c) {
 		r.tell(Progress{Note: fmt.Sprintf("%s: %s; it will be run again, alone", c.name(), c.verdict.Result)})
 		return
 	}
@@ -216,20 +220,22 @@ func (r *runner) first(ctx context.Context, c *oneCase) {
 // alone runs once more, with nothing beside it, what must not be reported on the evidence of one run.
 func (r *runner) alone(ctx context.Context, cases []*oneCase) {
 	again := slices.DeleteFunc(slices.Clone(cases), func(c *oneCase) bool {
-		return c.verdict == nil || !verdict.Rerun(*c.verdict)
+		return c.verdict == nil || !r.rerun(c)
 	})
 	r.each(ctx, again, max(1, runtime.NumCPU()/coresAlone), r.repeat)
 	for _, c := range again {
-		if verdict.Rerun(*c.verdict) && ctx.Err() != nil {
+		if r.rerun(c) && ctx.Err() != nil {
 			unsure(c.verdict)
 			r.settled(c)
 		}
 	}
 }
 
+func (r *runner) rerun(c *oneCase) bool { return !r.options.NoRerun && verdict.Rerun(*c.verdict) }
+
 // repeat runs a case until its verdict stands.
 func (r *runner) repeat(ctx context.Context, c *oneCase) {
-	for verdict.Rerun(*c.verdict) {
+	for r.rerun(c) {
 		v, err := r.attempt(ctx, c)
 		if err != nil {
 			return
