@@ -26,6 +26,7 @@ func Catalogue() []Fault {
 		childStopsReadingStdin(),
 		healthyChildKilled(),
 		respawnWithoutReap(),
+		orphanAfterClientDeath(),
 		probeSpawnLeaks(),
 		cancelCorruptsTeardown(),
 		childStopped(),
@@ -42,6 +43,13 @@ func Catalogue() []Fault {
 		phantomTools(),
 		staleTools(),
 		listChangedStorm(),
+		serverHangsMidCall(),
+		progressAndDeadline(),
+		cancelRace(),
+		wrongOrDuplicateID(),
+		pingTrouble(),
+		replayNonIdempotent(),
+		concurrentCallersWedge(),
 	)
 }
 

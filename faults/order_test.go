@@ -31,6 +31,10 @@ var asks = map[string]string{
 	"respawn-without-reap/stdout-closed":        "phase fault; do lock; do ignore_eof; do ignore_term; do close_stdout",
 	"respawn-without-reap/stdin-closed":         "phase fault; do lock; do ignore_eof; do ignore_term; do close_stdin",
 	"respawn-without-reap/hung":                 "phase fault; do lock; do ignore_eof; do ignore_term; do hang",
+	"orphan-after-client-death/heeds-eof":       "phase fault; do ignore_term; phase healed",
+	"orphan-after-client-death/ignores-eof":     "phase fault; do ignore_eof; phase healed",
+	"orphan-after-client-death/ends-by-force":   "phase fault; do ignore_eof; do ignore_term; phase healed",
+	"orphan-after-client-death/floods-stdout":   "phase fault; do ignore_term; phase healed",
 	"probe-spawn-leaks":                         "phase fault; do ignore_eof; do ignore_term; phase healed",
 	"cancel-corrupts-teardown/in-connect":       atTheStart,
 	"cancel-corrupts-teardown/dies-of-cancel":   inACall,
@@ -42,6 +46,7 @@ var asks = map[string]string{
 	"stdin-epipe/in-notification":               inACall,
 	"era-fallback":                              atTheStart,
 	"era-fallback/upgraded":                     "phase fault; signal killed to life 1",
+	"era-fallback/downgraded-exits":             "phase fault; signal killed to life 1",
 	"era-fallback/downgraded":                   "phase fault; signal killed to life 1",
 	"child-dies-idle/sigkill":                   "signal killed to life 1",
 	"child-dies-idle/exit0":                     "do exit 0",
@@ -56,6 +61,18 @@ var asks = map[string]string{
 	"stdout-noise":                              "phase fault; phase healed",
 	"stderr-pipe-full/before-init":              "phase fault; signal killed to life 1; phase healed",
 	"stderr-pipe-full":                          "phase fault; phase healed",
+	"tools-missing-after-revival":               atTheStart,
+	"phantom-tools":                             atTheStart,
+	"stale-tools-after-restart":                 atTheStart,
+	"list-changed-storm":                        inACall,
+	"server-hangs-mid-call/after-some":          "phase fault",
+	"server-hangs-mid-call":                     inACall,
+	"progress-and-deadline":                     inACall,
+	"cancel-race":                               inACall,
+	"wrong-or-duplicate-id":                     inACall,
+	"ping-trouble":                              inACall,
+	"replay-non-idempotent":                     inACall,
+	"concurrent-callers-wedge":                  inACall,
 	"http-idle-silent-drop":                     "vanish",
 	"http-401-window":                           "phase fault; phase healed",
 }
@@ -68,7 +85,8 @@ const (
 // deadly are faults whose rule is the end of the life that it meets.
 func deadly(i faults.Info) bool {
 	return strings.HasPrefix(i.Class, "child-killed") || i.Class == "grandchild-holds-pipe" ||
-		strings.HasSuffix(i.ID, "-then-exit") || i.ID == "cancel-corrupts-teardown/dies-of-cancel"
+		strings.HasSuffix(i.ID, "-then-exit") || i.ID == "cancel-corrupts-teardown/dies-of-cancel" ||
+		i.Class == "replay-non-idempotent" || strings.HasPrefix(i.ID, "concurrent-callers-wedge/death")
 }
 
 func TestWhatEachFaultAsksOfItsSite(t *testing.T) {

@@ -74,6 +74,7 @@ var plays = map[string]play{
 	"wrapper-needs-eof-first":        behindLauncher,
 	"healthy-child-killed":           leftAlone,
 	"respawn-without-reap":           locked,
+	"orphan-after-client-death":      orphaned,
 	"probe-spawn-leaks":              probed,
 	"cancel-corrupts-teardown":       cancelled,
 	"stdout-invalid-utf8":            invalidText,
@@ -89,6 +90,13 @@ var plays = map[string]play{
 	"phantom-tools":               phantoms,
 	"stale-tools-after-restart":   staleTools,
 	"list-changed-storm":          listStorm,
+	"server-hangs-mid-call":       hangs,
+	"progress-and-deadline":       progressing,
+	"cancel-race":                 crossing,
+	"wrong-or-duplicate-id":       wrongID,
+	"ping-trouble":                pings,
+	"replay-non-idempotent":       replayed,
+	"concurrent-callers-wedge":    crowd,
 }
 
 // catalogued makes one scenario for every fault that has a play.

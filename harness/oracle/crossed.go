@@ -46,10 +46,16 @@ func (v *view) scripted(c *call) bool {
 	}
 	for _, r := range rules {
 		for _, a := range r.Do {
-			if a.Reply != nil && a.Reply.Text != "" && a.Reply.Text == c.res.Text {
+			if a.Reply != nil && c.res.Text != "" && (a.Reply.Text == c.res.Text || underOwnID(a.Reply.Raw, c.res.Text)) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// underOwnID says whether a raw reply gives this text under the request's own id, be it written as a number or as a string. A text
+// under any other id is nobody's answer.
+func underOwnID(raw, text string) bool {
+	return strings.Contains(raw, "{{id}}") && strings.Contains(raw, text)
 }
