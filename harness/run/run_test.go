@@ -90,6 +90,18 @@ func TestCertifyTellsWedgedFromRecoveredAndRepeatsAccusations(t *testing.T) {
 	}
 }
 
+func TestWithoutRerunOneRunIsEnough(t *testing.T) {
+	o := options(t, killed("kill"))
+	o.NoRerun = true
+	rep, err := Certify(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := rep.Verdicts[0]; v.Result != verdict.Wedged || v.Runs != 1 || v.Pass {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestWhatDoesNotApplyIsSaidAndNotStarted(t *testing.T) {
 	needy := quiet("needs")
 	needy.Needs = []string{"reconnect"}

@@ -130,7 +130,7 @@ func (f *RunFlags) options(title string, chosen []scenario.Scenario) (run.Option
 	}
 	return run.Options{
 		Title: title, Target: profile, Scenarios: chosen, Eras: eras, Jobs: f.Jobs, Seed: seed,
-		Out: f.Out, MaxRecovery: f.MaxRecovery,
+		Out: f.Out, MaxRecovery: f.MaxRecovery, NoRerun: f.NoRerun,
 	}, failOn, nil
 }
 

@@ -22,6 +22,7 @@ type RunFlags struct {
 	Out         string
 	MaxRecovery time.Duration
 	FailOn      string
+	NoRerun     bool
 	Verbose     bool
 	Quiet       bool
 }
@@ -37,6 +38,8 @@ func (f *RunFlags) Register(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Out, "out", "o", "", "write the report into this folder: summary.md, verdicts.json, junit.xml, history.jsonl")
 	fs.DurationVar(&f.MaxRecovery, "max-recovery", 10*time.Minute, "never wait longer than this for a recovery")
 	fs.StringVar(&f.FailOn, "fail-on", "", "comma-separated classes and findings that make exit code 1 (default: all failing ones)")
+	fs.BoolVar(&f.NoRerun, "no-rerun", false, "report on the evidence of one run")
+	fs.Lookup("no-rerun").Hidden = true // for our own tools: an accusation needs two runs
 	fs.BoolVarP(&f.Verbose, "verbose", "v", false, "print every row and story")
 	fs.BoolVarP(&f.Quiet, "quiet", "q", false, "no progress, only the report")
 }

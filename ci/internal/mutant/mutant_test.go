@@ -1,4 +1,4 @@
-package main
+package mutant
 
 import (
 	"os/exec"
@@ -6,16 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unwedge/unwedge/ci/internal/blackbox"
 	"github.com/unwedge/unwedge/scenarios"
 )
 
 // TestEveryMutantAppliesAndCompiles keeps the table in step with the supervisor's text.
 func TestEveryMutantAppliesAndCompiles(t *testing.T) {
-	root, err := moduleRoot(t.Context())
+	root, err := blackbox.Root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := load(root)
+	table, err := Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,11 +25,11 @@ func TestEveryMutantAppliesAndCompiles(t *testing.T) {
 	}
 	for _, m := range table {
 		t.Run(m.Name, func(t *testing.T) {
-			overlay, err := m.overlay(root, t.TempDir())
+			overlay, err := m.Overlay(root, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), "go", "vet", "-overlay", overlay, "./supervisor/...", "./breaker/...")
+			cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "./supervisor/...", "./breaker/...")
 			cmd.Dir = root
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -39,11 +40,11 @@ func TestEveryMutantAppliesAndCompiles(t *testing.T) {
 
 // TestEveryMutantNamesAScenario of the one list, and its globs match something.
 func TestEveryMutantNamesAScenario(t *testing.T) {
-	root, err := moduleRoot(t.Context())
+	root, err := blackbox.Root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := load(root)
+	table, err := Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +61,12 @@ func TestEveryMutantNamesAScenario(t *testing.T) {
 
 // TestOverlayRefusesAnEditThatDoesNotFit shows that a stale patch cannot pass in silence.
 func TestOverlayRefusesAnEditThatDoesNotFit(t *testing.T) {
-	root, err := moduleRoot(t.Context())
+	root, err := blackbox.Root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := Mutant{Name: "stale", Edits: []Edit{{File: filepath.ToSlash("go.mod"), Old: "no such text", New: ""}}}
-	if _, err := m.overlay(root, t.TempDir()); err == nil || !strings.Contains(err.Error(), "stands 0 times") {
+	if _, err := m.Overlay(root, t.TempDir()); err == nil || !strings.Contains(err.Error(), "stands 0 times") {
 		t.Fatalf("got %v", err)
 	}
 }

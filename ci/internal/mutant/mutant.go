@@ -1,9 +1,10 @@
-// Command mutants puts old defects back, one at a time, and shows that the scenario named after the thread catches each, for its own
-// reason. A suite that passes proves nothing until it has been seen to fail.
+// Package mutant is the table of old defects, ci/mutants/mutants.yaml, and how one is put back and judged. A mutant is a few text
+// edits of the supervisor; they are applied to a copy and compiled in with `go build -overlay`, so the checkout is never touched.
+// For our own tools in ci/ only.
 //
-// A mutant is a few text edits of the supervisor, listed in mutants.yaml; they are applied to a copy and compiled in with
-// `go build -overlay`, so the checkout is never touched. Run `go run ./ci/mutants -h` for the flags.
-package main
+//	mutant.go  the table, its edits
+//	judge.go   whether the scenario that is named catches it, for its own reason
+package mutant
 
 import (
 	"encoding/json"
@@ -44,8 +45,8 @@ type Reason struct {
 	Text    string `yaml:"text,omitempty"`
 }
 
-// load reads the table beside the module's root.
-func load(root string) ([]Mutant, error) {
+// Load reads the table beside the module's root.
+func Load(root string) ([]Mutant, error) {
 	file := filepath.Join(root, "ci", "mutants", "mutants.yaml")
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -70,8 +71,8 @@ func load(root string) ([]Mutant, error) {
 	return table, nil
 }
 
-// overlay writes the mutated copies and the overlay file into dir and returns the overlay's path.
-func (m Mutant) overlay(root, dir string) (string, error) {
+// Overlay writes the mutated copies and the overlay file into dir and returns the overlay's path.
+func (m Mutant) Overlay(root, dir string) (string, error) {
 	replace := map[string]string{}
 	for i, e := range m.Edits {
 		path := filepath.Join(root, filepath.FromSlash(e.File))
