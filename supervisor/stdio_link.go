@@ -41,7 +41,7 @@ func (d *stdioDialer) dial(ctx context.Context, changed func()) (link, error) {
 	p, err := stdio.Start(stdio.Config{
 		Command: d.server.Command, Args: d.server.Args, Env: environment(d.server.Env), Dir: d.server.Dir,
 		MaxLine: d.set.MaxLine, MaxQueue: d.set.MaxQueue, StderrTail: d.set.StderrTail,
-		WriteTimeout: d.set.WriteTimeout, DiscoverTimeout: d.set.ProbeTimeout,
+		WriteTimeout: d.set.WriteTimeout, DiscoverTimeout: d.discoverTimeout(),
 		Redact: d.redact, OnNoise: d.firstNoise(),
 	})
 	if err != nil {
@@ -64,6 +64,15 @@ func (d *stdioDialer) dial(ctx context.Context, changed func()) (link, error) {
 	}
 	d.learn(p, l.facts().era)
 	return l, nil
+}
+
+// discoverTimeout bounds go-sdk's server/discover. Where the modern handshake is the only one to try, it may take the whole time: a
+// server that is slow to start would never be reached by asking it something else half-way.
+func (d *stdioDialer) discoverTimeout() time.Duration {
+	if d.pinned(Modern) {
+		return d.set.ConnectTimeout
+	}
+	return d.set.ProbeTimeout
 }
 
 // maxNoiseShown is how much of a line that is no frame is worth showing.
@@ -101,7 +110,7 @@ func (d *stdioDialer) learn(p *stdio.Process, spoken Era) {
 		return
 	}
 	d.era, d.sure = spoken, true
-	if spoken == Legacy && p.Discovered() == stdio.Refused {
+	if asked := p.Discovered(); spoken == Legacy && (asked == stdio.Refused || asked == stdio.Late) {
 		d.era = AnyEra
 	}
 }
@@ -111,12 +120,19 @@ func (d *stdioDialer) learnFromFailure(p *stdio.Process, err error) {
 	if d.server.Era != AnyEra {
 		return
 	}
+	rpc := as[*jsonrpc.Error](err)
 	switch asked := p.Discovered(); {
+	case asked == stdio.Late || rpc != nil && rpc.Code == mcp.CodeUnsupportedProtocolVersion:
+		// It speaks the modern era, and was too slow for a question with a bound.
+		d.era, d.sure, d.retry = Modern, false, d.era != Modern
 	case asked == stdio.Pending || asked == stdio.Silent: // it died of the question, or never got over it
-		if d.era == AnyEra {
+		switch d.era {
+		case AnyEra:
 			d.era, d.sure, d.retry = Legacy, false, true
+		case Modern: // it used to get over it; ask with a bound again
+			d.era, d.sure = AnyEra, false
 		}
-	case d.era == Legacy && (!d.sure || as[*jsonrpc.Error](err) != nil): // the guess was wrong, or the server has changed
+	case d.era == Legacy && (!d.sure || rpc != nil): // the guess was wrong, or the server has changed
 		d.era, d.sure = AnyEra, false
 	}
 }

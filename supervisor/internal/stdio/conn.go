@@ -30,6 +30,7 @@ const (
 	Unknown // refused as an unknown method
 	Refused // refused for another reason
 	Silent  // not answered in time
+	Late    // answered, but after it had been given up
 )
 
 // conn is what go-sdk sees: messages in, messages out. Neither side ever waits for the other.
@@ -208,6 +209,10 @@ func (c *conn) ask(id any) {
 func (c *conn) discovered(id any, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.discover == Silent && c.asked == id && err == nil {
+		c.discover = Late // a server that is slow to start is no legacy server
+		return
+	}
 	if c.discover != Pending || c.asked != id {
 		return
 	}

@@ -5,6 +5,8 @@
 //
 //	era=legacy|modern     answer only that handshake; default both
 //	discover=silent|exit  what server/discover does instead of being answered
+//	slow=300              milliseconds that it takes for its first answer
+//	then=legacy           lives after the first answer only that handshake, and exit when they read server/discover
 //	dir=DIR               where lives, effects and lists are recorded, one line each
 //	fail=2-4              these lives exit with status 3 before they read anything
 //	list=fail             tools/list answers an error
@@ -75,6 +77,9 @@ func Main(argv []string) {
 			os.Exit(3)
 		}
 	}
+	if s.opt["then"] != "" && s.life > 1 {
+		s.opt["era"], s.opt["discover"] = s.opt["then"], "exit"
+	}
 	if s.opt["term"] == "ignore" {
 		signal.Ignore(syscall.SIGTERM)
 	}
@@ -109,6 +114,9 @@ func (s *server) serve() {
 func (s *server) handle(r request) {
 	if r.Method == "" || s.opt["mute"] == r.Method {
 		return
+	}
+	if ms, _ := strconv.Atoi(s.opt["slow"]); r.Method == "server/discover" || r.Method == "initialize" {
+		time.Sleep(time.Duration(ms) * time.Millisecond)
 	}
 	switch r.Method {
 	case "server/discover":
