@@ -40,7 +40,15 @@ func eraFallback() []Fault {
 		fault("broken-once", "fails server/discover once with an internal error", script.Modern, scripted{rules: asked(true, broken)}),
 		fault("exits-once", "exits once when it reads server/discover", script.Modern, scripted{rules: asked(true, exits(1))}),
 		fault("silent-once", "does not answer server/discover once", script.Modern, scripted{rules: asked(true, drop)}),
+		// Longer than a question with a bound may take, not longer than a connect.
+		fault("slow-start", "takes 800ms for every first answer", script.Modern,
+			scripted{rules: atFirst(pause(script.Duration(800 * time.Millisecond)))}),
 		fault("upgraded", "speaks the modern era when it comes back", script.Legacy, speak(script.Modern)),
 		fault("downgraded", "speaks the legacy era when it comes back", script.Modern, speak(script.Legacy)),
+		fault("downgraded-exits", "speaks the legacy era when it comes back, and exits when it reads server/discover", script.Modern,
+			scripted{
+				Info:  Info{OneLife: true},
+				rules: append(atSpawn(script.Action{Speak: script.Legacy}), asked(false, exits(1))...), stays: true,
+			}),
 	}
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // Run is the whole main of a target written in Go: it serves h until the harness is done with it, and returns
-// the exit code. SIGINT and SIGTERM mean an orderly close. A harness that is gone is no reason to die before
+// the exit code. SIGINT, SIGTERM and SIGHUP mean an orderly close. A harness that is gone is no reason to die before
 // the servers are stopped, so a broken stdout is an error to Serve instead of a SIGPIPE.
 func Run(h Handler, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
