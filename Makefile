@@ -4,7 +4,7 @@ BIN     := bin
 TIMEOUT ?= 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help build test vet certify bench lint mutants clean
+.PHONY: help build test vet certify bench lint mutants teeth clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ bench: ## the figures of docs/performance.md, as ratios within one run
 
 mutants: ## put old defects back one by one; each must be caught by the scenario that names it
 	$(GO) run ./ci/mutants
+
+teeth: ## which broken client or mutant fails each class; a class that nothing fails proves nothing
+	$(GO) run ./ci/teeth
 
 lint: ## the linters of .golangci.yml, at the version pinned in ci/tools/go.mod
 	$(GO) tool -modfile=ci/tools/go.mod golangci-lint run ./...
