@@ -15,27 +15,19 @@ import (
 // again at most once, however harmless it says it is: it may be what kills the server.
 const maxResends = 3
 
-// call makes one call on whatever session is live, or will be within the caller's time. The order matters: first
-// a live session, then the breaker. So a breaker is never asked about a server that is not there, and no probe
-// goes to a dead one (SUP-2, NousResearch/hermes-agent#16788).
+// call makes one call on whatever session is live, or will be within the caller's time.
 func (o *owner) call(caller context.Context, tool string, args any) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithTimeout(caller, o.set.CallTimeout)
 	defer cancel()
 	var failed *Error // by the session not
 	var not *session
 	for sends := 1; ; sends++ {
-		s, e := o.session(ctx, not)
-		if e == nil && failed != nil && failed.Sent != NotSent && !s.declares(tool) {
-			e = failed // the new session declares it no more
-		}
-		var permit breaker.Permit
-		if e == nil {
-			permit, e = o.allow()
+		s, permit, e := o.admit(ctx, not)
+		if failed != nil && (e != nil || failed.Sent != NotSent && !s.declares(tool)) {
+			permit.Ignore()
+			return nil, o.toCaller(failed, tool) // what happened to the call says more than why it was not sent again
 		}
 		if e != nil {
-			if failed != nil {
-				e = failed // what happened to the call says more than why it was not sent again
-			}
 			return nil, o.toCaller(e, tool)
 		}
 		if failed != nil {
@@ -49,6 +41,23 @@ func (o *owner) call(caller context.Context, tool string, args any) (*mcp.CallTo
 			return nil, o.toCaller(e, tool)
 		}
 		failed, not = e, s
+	}
+}
+
+// admit waits for a live session and asks the breaker, in this order: so the breaker is never asked about a server
+// that is not there, and no probe goes to a dead one (SUP-2, NousResearch/hermes-agent#16788).
+func (o *owner) admit(ctx context.Context, not *session) (*session, breaker.Permit, *Error) {
+	for {
+		s, e := o.session(ctx, not)
+		if e != nil {
+			return nil, breaker.Permit{}, e
+		}
+		permit, e := o.allow()
+		if e != nil && s.link.doomed() { // it has died meanwhile; with the next session the breaker is closed
+			not = s
+			continue
+		}
+		return s, permit, e
 	}
 }
 
@@ -123,14 +132,15 @@ func (o *owner) once(
 		o.count.timeouts.Add(1)
 		o.suspect(s, permit, began, rx)
 	}
-	o.settle(permit, e, time.Since(began))
+	o.settle(s, permit, e, time.Since(began))
 	return nil, e
 }
 
-// settle applies the policy of SUP-12.
-func (o *owner) settle(permit breaker.Permit, e *Error, took time.Duration) {
+// settle applies the policy of SUP-12. The death of a session is answered by another session, not by the breaker: all
+// the calls that were in flight would be as many strikes for one death.
+func (o *owner) settle(s *session, permit breaker.Permit, e *Error, took time.Duration) {
 	switch {
-	case e.Sent == NotSent, e.Kind == KindTimeout && !o.fair(took):
+	case s.link.doomed(), e.Sent == NotSent, e.Kind == KindTimeout && !o.fair(took):
 		permit.Ignore()
 	case o.set.BreakerCounts(e.Kind):
 		permit.Failure()

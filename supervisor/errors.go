@@ -41,7 +41,8 @@ const (
 // call that never reached the server says nothing about it (NousResearch/hermes-agent#11113).
 //
 // A timeout strikes only if the call had at least half of the call timeout, so that a caller
-// with a deadline of milliseconds cannot lock the others out.
+// with a deadline of milliseconds cannot lock the others out. What ends with the death of its
+// session never strikes: it is answered by a new session.
 func CountsAsStrike(k Kind) bool {
 	switch k {
 	case KindTransport, KindSession, KindProtocol, KindTimeout:

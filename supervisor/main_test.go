@@ -43,6 +43,7 @@ type world struct {
 
 func newWorld(t testing.TB, set Settings) *world {
 	t.Helper()
+	t.TempDir() // is removed after Close then, when no server writes into it any more
 	s, err := New(Options{Settings: set, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
