@@ -2,6 +2,7 @@ package faults
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/unwedge/unwedge/internal/strictyaml"
 )
@@ -56,19 +57,31 @@ func Catalogue() []Fault {
 // ByID finds a fault. The bare name of a class finds the first of its variants, so compare What().ID, not the id asked for.
 // ok is false for an unknown id; Suggest then names the nearest one.
 func ByID(id string) (f Fault, ok bool) {
-	all := Catalogue()
-	for _, f := range all {
-		if f.What().ID == id {
-			return f, true
-		}
-	}
-	for _, f := range all {
-		if f.What().Class == id {
-			return f, true
-		}
-	}
-	return nil, false
+	f, ok = index()[id]
+	return f, ok
 }
+
+// index finds faults by id, and by class the first of its variants. It is asked for thousands of times when the list of scenarios
+// is read and checked, so it is built once.
+var index = sync.OnceValue(func() map[string]Fault {
+	all := map[string]Fault{}
+	classes := map[string]Fault{}
+	for _, f := range Catalogue() {
+		i := f.What()
+		if _, taken := all[i.ID]; !taken {
+			all[i.ID] = f
+		}
+		if _, taken := classes[i.Class]; !taken {
+			classes[i.Class] = f
+		}
+	}
+	for class, f := range classes {
+		if _, taken := all[class]; !taken {
+			all[class] = f
+		}
+	}
+	return all
+})
 
 // OfClass returns the faults of one class in the order of the catalogue.
 func OfClass(slug string) []Fault {

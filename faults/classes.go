@@ -116,13 +116,18 @@ func ClassOf(id string) string {
 
 // ClassBySlug finds a class.
 func ClassBySlug(slug string) (Class, bool) {
-	for _, c := range Classes() {
-		if c.Slug == slug {
-			return c, true
-		}
-	}
-	return Class{}, false
+	c, ok := bySlug()[slug]
+	return c, ok
 }
+
+// bySlug is built once: every fault asks for its class whenever it describes itself.
+var bySlug = sync.OnceValue(func() map[string]Class {
+	out := map[string]Class{}
+	for _, c := range Classes() {
+		out[c.Slug] = c
+	}
+	return out
+})
 
 // reportsTSV lists the public reports behind the classes: class, tab, owner/repo#number.
 //
