@@ -13,7 +13,13 @@ import (
 
 // What the field files reproduce.
 var reproduced = []string{
-	"hermes-agent-16788", "hermes-agent-21006", "hermes-agent-53599-reconnect", "hermes-agent-53599-time",
+	"hermes-agent-115502", "hermes-agent-16788", "hermes-agent-17016", "hermes-agent-21006",
+	"hermes-agent-27052", "hermes-agent-49255", "hermes-agent-50028", "hermes-agent-50394",
+	"hermes-agent-53599-breaker", "hermes-agent-53599-budget", "hermes-agent-53599-demand",
+	"hermes-agent-53599-first-connect", "hermes-agent-53599-reconnect", "hermes-agent-53599-teardown",
+	"hermes-agent-53599-time", "hermes-agent-53599-unproven", "hermes-agent-57129", "hermes-agent-57228",
+	"hermes-agent-59349", "hermes-agent-59568", "hermes-agent-62212", "hermes-agent-67187",
+	"hermes-agent-68660", "hermes-agent-70218", "hermes-agent-81995", "hermes-agent-88821",
 }
 
 func TestEveryFaultHasItsScenario(t *testing.T) {
