@@ -193,6 +193,7 @@ func (s *server) call(r request) {
 	case "big":
 		s.text(r, a.Nonce+strings.Repeat("x", a.N))
 	case "lost": // never answered
+		s.record("lost", fmt.Sprint(s.life))
 	case "misbehave":
 		s.misbehave(r, a)
 	default:
