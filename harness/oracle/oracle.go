@@ -36,6 +36,8 @@ func (o Oracle) Find(r Run) []verdict.Finding { return o.find(look(r)) }
 var list = []Oracle{
 	{"no hang", "every call ends within its own deadline; what must fail fast does",
 		[]string{verdict.FindingHungCall}, hungCalls},
+	{"bounded start", "a process that never answers the handshake is ended when the connect timeout is over",
+		[]string{verdict.FindingHungStart}, hungStarts},
 	{"at most once", "no call has its effect twice, unless its tool says that this is harmless",
 		[]string{verdict.FindingDuplicateEffect}, duplicateEffects},
 	{"own answers", "every caller gets the answer to its own call",
@@ -52,6 +54,8 @@ var list = []Oracle{
 		[]string{verdict.FindingSpawnStorm}, spawnStorms},
 	{"no needless restart", "a process that has no fault, or none that calls for it, is not replaced",
 		[]string{verdict.FindingNeedlessRestart}, needlessRestarts},
+	{"no needless stop", "a process that has no fault that calls for it is not told to end",
+		[]string{verdict.FindingNeedlessRestart}, needlessStops},
 	{"one life at a time", "the old process is gone before the next one starts",
 		[]string{verdict.FindingTwoLives}, twoLives},
 	{"no write to the dead", "nothing is written to a process that has been dead for a while",
@@ -64,6 +68,8 @@ var list = []Oracle{
 		[]string{verdict.FindingPhantomTool, verdict.FindingMissingTool}, registryLies},
 	{"useful errors", "an error says what happened and to whom",
 		[]string{verdict.FindingUselessError}, uselessErrors},
+	{"reasons", "where a server said why it does not start, somebody is told",
+		[]string{verdict.FindingUselessError}, untoldReasons},
 }
 
 // All returns every oracle but the recovery ladder, which gives the class. The slice is the caller's.

@@ -40,7 +40,7 @@ func (c Class) Passes(expect string) bool {
 
 // kinds are all finding kinds, in the order in which help texts show them.
 var kinds = []string{
-	FindingHungCall, FindingDuplicateEffect, FindingCrossedReply, FindingBystander, FindingSpawnStorm,
+	FindingHungCall, FindingHungStart, FindingDuplicateEffect, FindingCrossedReply, FindingBystander, FindingSpawnStorm,
 	FindingNeedlessRestart, FindingTwoLives, FindingOrphan, FindingPhantomTool, FindingMissingTool,
 	FindingUselessError, FindingSecret, FindingUnexpected, FindingCount, FindingSlowClose, FindingDeadPipeWrite, FindingLeak,
 }
@@ -51,7 +51,7 @@ func Kinds() []string { return slices.Clone(kinds) }
 // Timed says whether a finding of this kind rests on how long something took, so that a machine that stood still takes the
 // ground from under it.
 func Timed(kind string) bool {
-	return kind == FindingHungCall || kind == FindingBystander || kind == FindingSlowClose
+	return kind == FindingHungCall || kind == FindingHungStart || kind == FindingBystander || kind == FindingSlowClose
 }
 
 // Hard says whether a finding of this kind stands by itself, even when the rest of the run proves nothing: no state of the world

@@ -27,6 +27,7 @@ const (
 // Finding kinds.
 const (
 	FindingHungCall        = "hung-call"        // an answer came later than the call's own deadline allows, or a failure came slow, or never
+	FindingHungStart       = "hung-start"       // a process that never answered the handshake was let be for longer than the connect timeout
 	FindingDuplicateEffect = "duplicate-effect" // one call, executed more than once
 	FindingCrossedReply    = "crossed-reply"    // a caller got another call's answer
 	FindingBystander       = "bystander-harmed" // a server without a fault failed or slowed

@@ -206,7 +206,7 @@ func TestCausesGroupBySymptom(t *testing.T) {
 
 func TestEveryKindIsEitherTimedOrHardOrNeither(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(Kinds()).To(HaveLen(17))
+	g.Expect(Kinds()).To(HaveLen(18))
 	for _, k := range Kinds() {
 		g.Expect(Timed(k) && Hard(k)).To(BeFalse(), k)
 	}
