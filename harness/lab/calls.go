@@ -26,6 +26,7 @@ type call struct {
 	fast         bool
 	step         int
 	timeout      time.Duration // the caller's deadline; 0 takes the target's call timeout
+	begun        func(nonce string)
 }
 
 // outcome is how a call ended, as far as the lab itself needs to know.
@@ -62,6 +63,9 @@ func (c *caller) do(ctx context.Context, s target.Session, k call) outcome {
 		Kind: history.CallBegin, Call: id, Server: k.server, Tool: k.tool, Nonce: nonceOf(args), Load: k.load,
 		Want: k.want, Fast: k.fast, Step: k.step, Timeout: int64(timeout),
 	})
+	if k.begun != nil {
+		k.begun(nonceOf(args))
+	}
 	bound := 2*timeout + time.Duration(float64(answerSlack)*c.slack())
 	wait, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()

@@ -219,6 +219,7 @@ func (l *lab) scenario(ctx context.Context) error {
 			load.run(l.bystander(ctx, s.name))
 		}
 	}
+	load.run(func(stop <-chan struct{}) { l.spawns(ctx, stop) })
 	err := l.steps(ctx)
 	for _, i := range l.on {
 		if lerr := l.lift(ctx, i); err == nil {
@@ -233,9 +234,6 @@ func (l *lab) scenario(ctx context.Context) error {
 	if !l.faultless {
 		return nil // it proves nothing, so there is no recovery to wait for
 	}
-	spawning := newLoad()
-	spawning.run(func(stop <-chan struct{}) { l.spawns(ctx, stop) })
-	defer spawning.stop()
 	l.ladder(ctx)
 	l.look(ctx, "after", history.LoadExtra)
 	return ctx.Err()

@@ -14,7 +14,7 @@ const (
 	tickLate = 5 * time.Millisecond
 	// stallAfter is a lateness that no load explains: the machine slept, or was stopped.
 	stallAfter = 5 * time.Second
-	// spawnEvery is the pace of control spawns while a recovery is waited for. Each costs about ten milliseconds of one core.
+	// spawnEvery is the pace of control spawns from the first step to the end of the recovery. Each costs about ten milliseconds of one core.
 	spawnEvery = time.Second
 )
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unwedge/unwedge/fakeservers/journal"
 	"github.com/unwedge/unwedge/harness/budget"
 	"github.com/unwedge/unwedge/harness/driver"
 	"github.com/unwedge/unwedge/harness/history"
@@ -125,6 +126,8 @@ func (l *lab) callStep(ctx context.Context, n int, st scenario.Step) (detail str
 		}
 	}
 	bad := make(chan string, max(1, st.Parallel)*max(1, st.Times))
+	begun := make(chan string, cap(bad))
+	k.begun = func(nonce string) { begun <- nonce }
 	lanes := newLoad()
 	for range max(1, st.Parallel) {
 		lanes.wg.Go(func() {
@@ -136,7 +139,12 @@ func (l *lab) callStep(ctx context.Context, n int, st scenario.Step) (detail str
 		})
 	}
 	if st.Async {
-		l.async.Go(lanes.wg.Wait)
+		ended := make(chan struct{})
+		l.async.Go(func() {
+			lanes.wg.Wait()
+			close(ended)
+		})
+		l.awaitInFlight(ctx, server, max(1, st.Parallel), begun, ended)
 		return ""
 	}
 	lanes.wg.Wait()
@@ -148,6 +156,40 @@ func (l *lab) callStep(ctx context.Context, n int, st scenario.Step) (detail str
 		return s
 	default:
 		return ""
+	}
+}
+
+// flightWait is how long a call may take to reach its server, on a quiet machine, where it takes a millisecond. One that does not has met
+// something on its way, which is what some scenarios want.
+const flightWait = 100 * time.Millisecond
+
+// awaitInFlight waits until the first n of a step's calls have been read by the server, so that what follows meets them in flight.
+func (l *lab) awaitInFlight(ctx context.Context, server string, n int, begun <-chan string, ended <-chan struct{}) {
+	waiting := map[string]bool{}
+	for range n {
+		select {
+		case nonce := <-begun:
+			waiting[nonce] = true
+		case <-ended:
+			return
+		}
+	}
+	delete(waiting, "") // a tool without a nonce cannot be followed
+	s := l.serverNamed(server)
+	if s == nil {
+		return
+	}
+	f := journal.Follow(s.dir.JournalPath())
+	for deadline := time.Now().Add(l.stretched(flightWait)); len(waiting) > 0 && time.Now().Before(deadline); {
+		entries, err := f.Poll()
+		for _, e := range entries {
+			if e.Kind == journal.Request {
+				delete(waiting, e.Nonce)
+			}
+		}
+		if err != nil || !wait(ctx, ended, siteLook) {
+			return
+		}
 	}
 }
 

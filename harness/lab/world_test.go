@@ -216,6 +216,24 @@ func TestBareClientNeedsARestart(t *testing.T) {
 	one(t, twin, history.Good, on("srv"), atRung(history.RungLoad))
 }
 
+func TestCallsInTheBackgroundAreInFlightWhenTheNextStepBegins(t *testing.T) {
+	t.Parallel()
+	events := run(t, plan(t, scenario.Scenario{
+		ID: "flight", Servers: map[string]scenario.Server{"a": {Transport: "stdio"}},
+		Steps: []scenario.Step{
+			{Call: "a.sleep", Args: map[string]any{"ms": 300}, Parallel: 3, Async: true}, {Call: "a.echo"},
+		},
+	}))
+	next := one(t, events, history.StepBegin, func(e history.Event) bool { return e.Step == 1 })
+	read := all(events, func(e history.Event) bool {
+		return e.Kind == history.Journal && e.Entry.Kind == journal.Request && e.Entry.Tool == "sleep"
+	})
+	if len(read) != 3 || read[2].T > next.T {
+		t.Fatal(read, next)
+	}
+	none(t, events, history.StepEnd, bad)
+}
+
 func TestTargetThatHangsIsRecordedNotAwaited(t *testing.T) {
 	t.Parallel()
 	events := run(t, oddPlan(t, "hung"))
