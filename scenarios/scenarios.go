@@ -97,6 +97,21 @@ var plays = map[string]play{
 	"ping-trouble":                pings,
 	"replay-non-idempotent":       replayed,
 	"concurrent-callers-wedge":    crowd,
+
+	"breaker-stuck-open":           stuckOpen,
+	"breaker-probe-dead-transport": probeDead,
+	"breaker-probe-abandoned":      probeAbandoned,
+	"breaker-counts-tool-errors":   toolErrors,
+	"retry-budget-then-dead":       budgetGone,
+	"server-down-at-startup":       downAtStartup,
+	"one-timeout-kills-server":     oneTimeout,
+	"reconnect-storm":              storm,
+	"all-links-drop-together":      dropTogether,
+	"leak-on-failed-connect":       failedConnects,
+	"leak-per-session":             sessions,
+	"child-ignores-stop":           ignoresStop,
+	"close-with-pending":           pending,
+	"host-cannot-exit":             cannotExit,
 }
 
 // catalogued makes one scenario for every fault that has a play.

@@ -38,7 +38,7 @@ const (
 	Target     Kind = "target"      // TargetEvent
 	Status     Kind = "status"      // Servers: what the target says of itself
 	Leftover   Kind = "leftover"    // a process of the target's tree that was still alive after close: Pid, Detail its command line
-	Resources  Kind = "resources"   // FDs, RSS of the target, Detail says when ("baseline", "after")
+	Resources  Kind = "resources"   // FDs, RSS, Procs of the target, Pid; Detail says when ("baseline", "after")
 	CloseEnd   Kind = "close-end"   // D, OK: the target's close
 	Stderr     Kind = "stderr"      // Text: the tail of the target's stderr
 	Stall      Kind = "stall"       // D: the machine stood still
@@ -91,6 +91,7 @@ type Event struct {
 	Servers  []driver.ServerStatus `json:"servers,omitempty"`
 	FDs      int                   `json:"fds,omitempty"`
 	RSS      int64                 `json:"rss,omitempty"`
+	Procs    int                   `json:"procs,omitempty"` // living processes that descend from the target, whoever their parent is now
 	Entry    *journal.Entry        `json:"entry,omitempty"`
 	Target   *driver.Event         `json:"target,omitempty"`
 }

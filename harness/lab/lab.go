@@ -93,8 +93,10 @@ type lab struct {
 
 	on         []*injection // in the order of injection; used by the steps' goroutine only
 	liftedAt   map[string]mono.Time
-	faultless  bool // no fault failed to do what it should
-	stopped    bool // the target is stopped by a step; used by the steps' goroutine only
+	before     history.Event   // the target's resources at its baseline; Pid says whose
+	down       map[string]bool // servers that a fault has hit before the target was started
+	faultless  bool            // no fault failed to do what it should
+	stopped    bool            // the target is stopped by a step; used by the steps' goroutine only
 	randomLock sync.Mutex
 	source     *rand.Rand
 }
@@ -129,7 +131,7 @@ func Run(ctx context.Context, p Plan) ([]history.Event, error) {
 func open(ctx context.Context, p Plan) (_ *lab, err error) {
 	l := &lab{
 		plan: p, profile: budget.With(p.Profile, p.Scenario.Settings), host: ownAddress(),
-		closing: make(chan struct{}), liftedAt: map[string]mono.Time{}, faultless: true,
+		closing: make(chan struct{}), liftedAt: map[string]mono.Time{}, down: map[string]bool{}, faultless: true,
 		source: rand.New(rand.NewPCG(p.Seed, 0)),
 	}
 	l.faulted = faultedServers(p.Scenario)
@@ -187,12 +189,14 @@ func (l *lab) run(ctx context.Context) error {
 		return fmt.Errorf("building the world: %w", err)
 	}
 	l.controls(ctx, "before")
+	if err := l.injectBeforeStart(ctx); err != nil {
+		return err
+	}
 	if err := l.startTarget(ctx); err != nil {
 		if !errors.Is(err, target.ErrStart) {
 			return err
 		}
-		l.rec.add(history.Event{Kind: history.Baseline, Detail: err.Error()})
-		l.rec.add(history.Event{Kind: history.RunEnd})
+		l.notStarted(ctx, err)
 		return nil
 	}
 	if l.baseline(ctx) {

@@ -30,7 +30,7 @@ const waitMargin = 50 * time.Millisecond
 func (l *lab) steps(ctx context.Context) error {
 	defer l.async.Wait()
 	for n, st := range l.plan.Scenario.Steps {
-		if l.plan.Twin && partOfFault(st) {
+		if l.plan.Twin && partOfFault(st) || st.Before != "" {
 			continue
 		}
 		l.rec.add(history.Event{Kind: history.StepBegin, Step: n, Detail: scenario.Text(st)})

@@ -13,7 +13,6 @@ import (
 	"github.com/unwedge/unwedge/harness/history"
 	"github.com/unwedge/unwedge/harness/scenario"
 	"github.com/unwedge/unwedge/harness/target"
-	"github.com/unwedge/unwedge/internal/proc"
 )
 
 const (
@@ -88,6 +87,10 @@ func (l *lab) baseline(ctx context.Context) bool {
 	results := make([]bool, len(l.servers))
 	all := newLoad()
 	for n, s := range l.servers {
+		if l.down[s.name] {
+			results[n] = true
+			continue
+		}
 		all.wg.Go(func() { results[n] = l.baselineOf(ctx, s) })
 	}
 	all.wg.Wait()
@@ -155,11 +158,7 @@ func (l *lab) look(ctx context.Context, when, load string) {
 			l.rec.add(history.Event{Kind: history.Status, Servers: servers, Detail: when})
 		}
 	}
-	fds, ferr := proc.FDs(s.Pid())
-	rss, rerr := proc.RSS(s.Pid())
-	if ferr == nil && rerr == nil {
-		l.rec.add(history.Event{Kind: history.Resources, FDs: fds, RSS: rss, Pid: s.Pid(), Detail: when})
-	}
+	l.resources(ctx, s, when)
 }
 
 // settleList waits a moment until all tools of all servers are offered, then records the offer once, whatever it is.
@@ -178,6 +177,9 @@ func (l *lab) settleList(ctx context.Context, load string) {
 
 func (l *lab) allOffered(tools []driver.Tool) bool {
 	for _, s := range l.servers {
+		if i := l.onAt(s.name, ""); i != nil && i.On() {
+			continue // its fault is on
+		}
 		if len(namesOf(tools, s.name)) < len(l.toolsOf(s.name)) {
 			return false
 		}

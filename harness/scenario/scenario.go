@@ -66,6 +66,9 @@ type Step struct {
 	// Inject is a fault's id; On is the server (may be left out when there is only one). Injecting a fault adds its rules to the
 	// server's script before anything starts. On belongs to Lift and Await as well.
 	Inject string `json:"inject,omitempty" yaml:"inject,omitempty"`
+	// Before is "start" for a fault that is on before the target is started, so that the target has never known the server otherwise. Its
+	// server takes no part in the baseline. Only the first steps of a scenario can say so.
+	Before string `json:"before,omitempty" yaml:"before,omitempty"`
 	On     string `json:"on,omitempty" yaml:"on,omitempty"`
 	// Kill is short for injecting faults.Kill (child-dies-idle/sigkill) on this server, seeing it dead and lifting it: the
 	// next life is healthy.
@@ -136,6 +139,9 @@ const (
 	ToolsNone = "none" // they are withdrawn
 	ToolsAny  = "any"  // the default: listing must work
 )
+
+// BeforeStart is the one word of Step.Before.
+const BeforeStart = "start"
 
 // AwaitObserved is the one word of Step.Await.
 const AwaitObserved = "observed"

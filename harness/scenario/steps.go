@@ -74,6 +74,7 @@ func (v *validator) belongs(path string, st Step, verb string) {
 		{"async", st.Async, []string{"call"}},
 		{"pad", st.Pad != 0, []string{"call"}},
 		{"timeout", st.Timeout != 0, []string{"call"}},
+		{"before", st.Before != "", []string{"inject"}},
 		{"on", st.On != "", []string{"inject", "lift", "await"}},
 		{"tools", st.Tools != "", []string{"list_tools"}},
 		{"method", st.Method != "", []string{"seen"}},
@@ -163,6 +164,7 @@ func (v *validator) inject(path string, st Step) {
 	if st.Kill != "" {
 		id, at = faults.Kill, path+".kill"
 	}
+	v.before(path, st)
 	f, ok := faults.ByID(id)
 	if !ok {
 		v.problems = append(v.problems, &Problem{

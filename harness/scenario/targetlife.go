@@ -43,3 +43,13 @@ func (v *validator) reachable(path string, st Step) {
 		v.add(path+"."+verb, "the target is stopped here: only a call that is async can be made")
 	}
 }
+
+// before allows a fault before the start of the target only where nothing else comes first.
+func (v *validator) before(path string, st Step) {
+	if st.Before == "" || !v.word(path+".before", "word for before", st.Before, beforeWords) {
+		return
+	}
+	if v.started {
+		v.add(path+".before", "the target has been started by then: put it in front of all other steps")
+	}
+}

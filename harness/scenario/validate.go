@@ -74,6 +74,7 @@ func Validate(s Scenario) error {
 	}
 	for i, st := range s.Steps {
 		v.step(fmt.Sprintf("steps[%d]", i), st)
+		v.started = v.started || st.Before == ""
 	}
 	v.rules()
 	return v.err()
@@ -82,6 +83,7 @@ func Validate(s Scenario) error {
 type validator struct {
 	s        Scenario
 	on       map[string]string // server -> the fault that is on there, by the steps so far
+	started  bool              // the steps so far need a target that was started
 	life     string            // what the steps so far did to the target; "" when it runs
 	problems []error
 }

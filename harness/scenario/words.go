@@ -21,6 +21,7 @@ var (
 	toolWords     = []string{ToolsAll, ToolsNone, ToolsAny}
 	launcherWords = script.Launchers
 	awaitWords    = []string{AwaitObserved}
+	beforeWords   = []string{BeforeStart}
 	eraWords      = []string{string(script.Legacy), string(script.Modern)}
 	needWords     = []string{NeedReconnect, NeedStatus, NeedEvents, faults.Stdio, faults.HTTP}
 	// ends are the words of Step.Target after which nobody is there to be called.
@@ -57,7 +58,11 @@ func Text(st Step) string {
 	case "call":
 		return st.callText()
 	case "inject":
-		return "inject " + st.Inject + onServer(st.On)
+		text := "inject " + st.Inject + onServer(st.On)
+		if st.Before != "" {
+			text += " before the " + st.Before
+		}
+		return text
 	case "kill":
 		return "kill " + st.Kill
 	case "lift":
