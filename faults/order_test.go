@@ -61,6 +61,26 @@ var asks = map[string]string{
 	"stdout-noise":                              "phase fault; phase healed",
 	"stderr-pipe-full/before-init":              "phase fault; signal killed to life 1; phase healed",
 	"stderr-pipe-full":                          "phase fault; phase healed",
+	"breaker-stuck-open":                        inACall,
+	"breaker-probe-dead-transport":              inACall,
+	"breaker-probe-abandoned":                   inACall,
+	"breaker-counts-tool-errors":                inACall,
+	"retry-budget-then-dead/outage":             atTheStart,
+	"retry-budget-then-dead/blips":              inACall,
+	"server-down-at-startup":                    inACall, // of no life: the first start meets it
+	"one-timeout-kills-server":                  inACall,
+	"reconnect-storm":                           atTheStart,
+	"reconnect-storm/dies-in-every-call":        inACall,
+	"all-links-drop-together":                   "signal killed to life 1",
+	"leak-on-failed-connect":                    atTheStart,
+	"leak-per-session":                          inACall,
+	"child-ignores-stop":                        inACall,
+	"child-ignores-stop/hangs-as-well":          "phase fault",
+	"close-with-pending":                        inACall,
+	"close-with-pending/connects":               atTheStart,
+	"host-cannot-exit/dead":                     atTheStart,
+	"host-cannot-exit/silent":                   inACall,
+	"host-cannot-exit/frozen":                   "signal stopped (signal) to life 1",
 	"tools-missing-after-revival":               atTheStart,
 	"phantom-tools":                             atTheStart,
 	"stale-tools-after-restart":                 atTheStart,
@@ -86,6 +106,8 @@ const (
 func deadly(i faults.Info) bool {
 	return strings.HasPrefix(i.Class, "child-killed") || i.Class == "grandchild-holds-pipe" ||
 		strings.HasSuffix(i.ID, "-then-exit") || i.ID == "cancel-corrupts-teardown/dies-of-cancel" ||
+		i.Class == "breaker-probe-dead-transport" || strings.HasSuffix(i.ID, "/dies-in-every-call") ||
+		i.ID == "retry-budget-then-dead/blips" || i.Class == "leak-per-session" ||
 		i.Class == "replay-non-idempotent" || strings.HasPrefix(i.ID, "concurrent-callers-wedge/death")
 }
 
