@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/unwedge/unwedge/fakeservers/journal"
+	"github.com/unwedge/unwedge/fakeservers/script"
 	"github.com/unwedge/unwedge/faults"
 )
 
@@ -125,6 +126,7 @@ func TestWhatEachFaultAsksOfItsSite(t *testing.T) {
 			// The world then does what the fault waits for.
 			site.entries = append(site.entries,
 				journal.Entry{Kind: journal.Rule, Rule: i.ID, Pid: life1.Pid, Start: life1.Start, Life: 1, Method: "tools/call", Tool: "effect"},
+				journal.Entry{Kind: journal.PhaseSet, Phase: string(script.Faulty), Pid: life1.Pid, Start: life1.Start, Life: 1},
 				journal.Entry{Kind: journal.Wire, Bytes: 120})
 			if deadly(i) {
 				site.gone[1] = true

@@ -20,6 +20,8 @@ type scripted struct {
 	replace bool
 	// ends says that a life in which a rule acts dies of it.
 	ends bool
+	// calm says that nothing has to come of it: it has taken effect when the serving life has acknowledged it.
+	calm bool
 	// stays says that the server stays as it has become: there is nothing to lift, and what a good client needs is there all the time.
 	stays bool
 	// how is what the server does, for the evidence: "life 1 (pid 4711) " + how.
@@ -64,7 +66,7 @@ func (f scripted) Inject(ctx context.Context, s Site) error {
 // Observed waits for the last thing that the injection does, and where it is up to a call, for the rule that meets it. Where the serving
 // life is killed its death is enough: a target that never starts another one has met the fault all the same.
 func (f scripted) Observed(ctx context.Context, s Site) (string, error) {
-	if !f.replace && len(f.orders) == 0 {
+	if !f.replace && !f.calm && len(f.orders) == 0 {
 		await := ruleFired
 		if f.ends {
 			await = ruleFiredAndGone
@@ -84,6 +86,15 @@ func (f scripted) Observed(ctx context.Context, s Site) (string, error) {
 			return "", err
 		}
 		return p.String() + " is dead; from now on the server " + f.how, nil
+	}
+	if f.calm {
+		_, err := s.AwaitEntry(ctx, func(e journal.Entry) bool {
+			return e.Kind == journal.PhaseSet && e.Life == p.Life && e.Phase == string(script.Faulty)
+		})
+		if err != nil {
+			return "", err
+		}
+		return p.String() + " " + f.how, nil
 	}
 	last := f.orders[len(f.orders)-1].String()
 	_, err = s.AwaitEntry(ctx, func(e journal.Entry) bool {

@@ -282,7 +282,7 @@ func (w *world) SetPhase(ctx context.Context, p script.Phase) error {
 		if !l.running() || proc.State(l.proc.Pid) == 'T' {
 			continue
 		}
-		if err := control.Send(ctx, w.dir, l.proc.Life, control.Command{Phase: p}); err != nil && l.running() {
+		if err := control.Send(ctx, w.dir, l.proc.Life, control.Command{Phase: p}); err != nil && proc.Alive(l.proc.Pid, l.proc.Start) {
 			return err
 		}
 	}

@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "stdio":
 			os.Exit(stdio.Main(os.Args[2:]))
+		case stdio.LauncherVerb:
+			os.Exit(stdio.Launcher(os.Args[2:]))
 		case stdio.HolderVerb:
 			os.Exit(stdio.Holder(os.Args[2:]))
 		case stdio.SleeperVerb:

@@ -137,9 +137,14 @@ func arguments(tool string, given map[string]any, nonce string) (map[string]any,
 		case tool == toolFail:
 			return r.IsError && strings.HasPrefix(r.Text, own)
 		}
-		return !r.IsError && strings.HasPrefix(r.Text, own)
+		// A text that a rule has grown has the nonce at both ends, so that one that was cut short shows.
+		whole := tool != toolEcho || len(r.Text) < grown || strings.HasSuffix(r.Text, own)
+		return !r.IsError && strings.HasPrefix(r.Text, own) && whole
 	}
 }
+
+// grown is longer than any nonce and whatever a script puts behind it.
+const grown = 4 << 10
 
 func nonceOf(args map[string]any) string {
 	s, _ := args["nonce"].(string)
