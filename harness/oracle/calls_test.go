@@ -195,6 +195,14 @@ func TestCrossedReplies(t *testing.T) {
 	s.Script.Rules = []script.Rule{{Do: []script.Action{{Reply: &script.Reply{Text: "canned"}}}}}
 	r.Scenario.Servers = map[string]scenario.Server{"srv": s}
 	g.Expect(find(g, name, r)).To(BeEmpty(), "the server said so by script")
+	raw := func(id string) {
+		s.Script.Rules = []script.Rule{{Do: []script.Action{{Reply: &script.Reply{Raw: `{"id":` + id + `,"text":"canned"}`}}}}}
+		r.Scenario.Servers = map[string]scenario.Server{"srv": s}
+	}
+	raw(`"{{id}}"`)
+	g.Expect(find(g, name, r)).To(BeEmpty(), "under the call's own id, if as a string")
+	raw("null")
+	g.Expect(find(g, name, r)).To(HaveLen(1), "under an id that is nobody's")
 }
 
 func TestHarmedBystanders(t *testing.T) {

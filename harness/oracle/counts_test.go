@@ -49,6 +49,12 @@ func TestUnexpectedCounts(t *testing.T) {
 	}
 	g.Expect(twin(counted(0, step).done())).To(BeEmpty())
 	g.Expect(twin(counted(3, step).done())).To(HaveLen(1))
+	calls := scenario.Step{Seen: "srv", Method: "tools/call", Most: new(0)}
+	w := counted(0, calls)
+	w.at(1500).entry(journal.Entry{Kind: journal.Request, Server: "srv", Life: 1, Method: "tools/call"})
+	r := w.at(2100).done()
+	g.Expect(find(g, name, r)).To(HaveLen(1))
+	g.Expect(twin(r)).To(BeEmpty(), "no fault keeps the calls away there")
 }
 
 func TestCountsBeginWhereTheLastOneEnded(t *testing.T) {
