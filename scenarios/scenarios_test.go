@@ -13,7 +13,7 @@ import (
 
 // What the field files reproduce.
 var reproduced = []string{
-	"hermes-agent-115502", "hermes-agent-16788", "hermes-agent-17016", "hermes-agent-21006",
+	"hermes-agent-11113", "hermes-agent-115502", "hermes-agent-16788", "hermes-agent-17016", "hermes-agent-21006",
 	"hermes-agent-27052", "hermes-agent-49255", "hermes-agent-50028", "hermes-agent-50394",
 	"hermes-agent-53599-breaker", "hermes-agent-53599-budget", "hermes-agent-53599-demand",
 	"hermes-agent-53599-first-connect", "hermes-agent-53599-reconnect", "hermes-agent-53599-teardown",
