@@ -55,15 +55,15 @@ func Start(ctx context.Context, program []string) (*Keeper, error) {
 		lost: make(chan struct{}), dead: make(chan struct{}), hello: make(chan struct{}),
 		waiting: map[int64]*pending{}, procs: map[int]*Proc{},
 	}
-	k.cmd = exec.Command(program[0], program[1:]...)
-	k.cmd.Env = []string{} // it needs none, and it must not hold secrets
+	k.cmd = exec.CommandContext(context.WithoutCancel(ctx), program[0], program[1:]...) // it ends with its socket
+	k.cmd.Env = []string{}                                                              // it needs none, and it must not hold secrets
 	k.cmd.ExtraFiles = []*os.File{theirs}
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	k.cmd.Stderr = k.errOut
 	err = k.cmd.Start()
 	theirs.Close() // else the end of the keeper would not be seen
 	if err != nil {
-		ours.Close()
+		_ = ours.Close()
 		return nil, &StartError{Program: "the keeper", Err: err}
 	}
 	k.pid = k.cmd.Process.Pid
@@ -82,7 +82,7 @@ func Start(ctx context.Context, program []string) (*Keeper, error) {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	k.Close()
+	_ = k.Close() // the reason it did not start says more
 	return nil, &StartError{Program: "the keeper", Err: err}
 }
 
@@ -290,16 +290,6 @@ func (k *Keeper) ended() {
 	close(k.lost)
 }
 
-func (k *Keeper) known() []*Proc {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var out []*Proc
-	for _, p := range k.procs {
-		out = append(out, p)
-	}
-	return out
-}
-
 // goneError is ErrGone with the keeper's last words.
 func (k *Keeper) goneError() error {
 	select {
@@ -351,10 +341,10 @@ func (k *Keeper) Close() error {
 		}
 		_ = k.cmd.Process.Kill()
 		<-k.dead
-		k.conn.Close()
+		_ = k.conn.Close()
 		return &LeftError{Left: left}
 	}
-	k.conn.Close()
+	_ = k.conn.Close()
 	<-k.lost
 	return nil
 }

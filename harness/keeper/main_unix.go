@@ -183,7 +183,7 @@ func (k *keeping) killAll() {
 	k.mu.Lock()
 	k.ending = true
 	k.mu.Unlock()
-	defer k.conn.Close()
+	defer func() { _ = k.conn.Close() }()
 	deadline := time.Now().Add(killBound)
 	for pause := killPause; time.Now().Before(deadline); pause = min(2*pause, killPauseMax) {
 		killDescendants()

@@ -39,6 +39,17 @@ func (k *Keeper) below() ([]Process, error) {
 	return out, nil
 }
 
+// known are the processes that Spawn started and that have not ended.
+func (k *Keeper) known() []*Proc {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var out []*Proc
+	for _, p := range k.procs {
+		out = append(out, p)
+	}
+	return out
+}
+
 func (k *Keeper) orphaned(known []*Proc) {
 	for _, p := range known {
 		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)

@@ -122,7 +122,7 @@ func rights(oob []byte) (fds []int, err error) {
 
 func closeAll(fds []int) {
 	for _, fd := range fds {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 	}
 }
 

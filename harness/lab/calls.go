@@ -137,8 +137,10 @@ func arguments(tool string, given map[string]any, nonce string) (map[string]any,
 		case tool == toolFail:
 			return r.IsError && strings.HasPrefix(r.Text, own)
 		}
-		// A text that a rule has grown has the nonce at both ends, so that one that was cut short shows.
-		whole := tool != toolEcho || len(r.Text) < grown || strings.HasSuffix(r.Text, own)
+		// A long text ends with what was sent; one that a rule has grown, with the nonce again. So one that was cut short shows.
+		sent, _ := args["text"].(string)
+		whole := tool != toolEcho || len(r.Text) < grown || strings.HasSuffix(r.Text, own) ||
+			sent != "" && strings.HasSuffix(r.Text, sent)
 		return !r.IsError && strings.HasPrefix(r.Text, own) && whole
 	}
 }

@@ -150,7 +150,7 @@ func (l *lab) askOnce(ctx context.Context, t mcp.Transport) error {
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	nonce := fmt.Sprintf("control-%s-%d", l.calls.run, l.calls.nextID.Add(1))
 	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: toolEcho, Arguments: map[string]any{"nonce": nonce}})
 	if err != nil {

@@ -123,6 +123,7 @@ func Run(ctx context.Context, p Plan) ([]history.Event, error) {
 	}
 	if ctx.Err() != nil && !errors.Is(err, keeper.ErrGone) {
 		l.rec.add(history.Event{Kind: history.Interrupt})
+		l.mergeJournals() // they tell what the run was waiting for
 	}
 	cancel(nil)
 	return l.close(err)

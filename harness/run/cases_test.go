@@ -52,7 +52,7 @@ func TestSeedsAndNamesAreEachTheirOwn(t *testing.T) {
 	r := &runner{seed: 7, names: map[string]string{}}
 	a := &oneCase{scenario: killed("a/b"), era: script.Legacy, runs: 1}
 	b := &oneCase{scenario: killed("a-b"), era: script.Legacy, runs: 1}
-	if r.seedOf(a) != r.seedOf(a) || r.seedOf(a) == r.seedOf(b) {
+	if again := r.seedOf(a); again != r.seedOf(a) || again == r.seedOf(b) {
 		t.Error("seeds")
 	}
 	first := r.folder(a)

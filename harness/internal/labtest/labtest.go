@@ -3,6 +3,7 @@
 package labtest
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -44,12 +45,13 @@ func run(m *testing.M) int {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	helper = filepath.Join(dir, "unwedge-helper")
 	if runtime.GOOS == "windows" {
 		helper += ".exe"
 	}
-	out, err := exec.Command("go", "build", "-o", helper, "github.com/unwedge/unwedge/cmd/unwedge-helper").CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", helper,
+		"github.com/unwedge/unwedge/cmd/unwedge-helper").CombinedOutput()
 	if err != nil {
 		panic(fmt.Sprintf("building the helper: %v\n%s", err, out))
 	}
