@@ -174,21 +174,21 @@ func pingTrouble() []Fault {
 				Recovery: "any answer is a sign of life", Reports: reports, Loud: true, OneLife: true,
 			},
 			rules: asked(script.Action{Reply: &script.Reply{Error: &script.RPCError{Code: codeNoMethod, Message: "method not found"}}}),
-			how:   "does not know ping",
+			how:   "does not know ping", calm: true,
 		},
 		scripted{
 			Info: Info{
 				ID: "ping-trouble/never-answered", Title: "probes are never answered, calls are",
 				Recovery: "leave a session alone whose calls work", Reports: reports, OneLife: true,
 			},
-			rules: asked(drop), how: "does not answer a probe",
+			rules: asked(drop), how: "does not answer a probe", calm: true,
 		},
 		scripted{
 			Info: Info{
 				ID: "ping-trouble/busy", Title: "a server that is busy with one long call answers nothing else meanwhile",
 				Recovery: "a server that works on a call may be silent until that call's deadline", Reports: reports, Loud: true, OneLife: true,
 			},
-			rules: asked(pause(ms(1500))), how: "answers a probe late",
+			rules: asked(pause(ms(1500))), how: "answers a probe late", calm: true,
 		},
 		scripted{
 			Info: Info{
