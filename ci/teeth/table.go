@@ -162,13 +162,13 @@ func (t table) uncaught() []string {
 // print writes the table for people, and behind it what each class without a catcher was given.
 func (t table) print(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "CLASS\tBARE\tNAIVE\tMUTANTS\t")
+	fmt.Fprintln(tw, "CLASS\tBARE\tNAIVE\tMUTANTS")
 	for _, r := range t {
 		mark := ""
 		if !r.Caught {
-			mark = "NO CATCHER"
+			mark = "  NO CATCHER"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", r.Class, r.Bare, r.Naive, r.Mutants, mark)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s%s\n", r.Class, r.Bare, r.Naive, r.Mutants, mark)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
