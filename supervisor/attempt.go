@@ -63,7 +63,7 @@ func (o *owner) connect(ctx context.Context) result {
 	r := result{changes: new(atomic.Uint64)}
 	r.link, r.err = o.dialer.dial(ctx, func() {
 		r.changes.Add(1)
-		o.mail.post(request{kind: reqChanged})
+		o.mail.tell(request{kind: reqChanged})
 	})
 	if r.err == nil {
 		r.covered = r.changes.Load()

@@ -19,6 +19,13 @@ const maxResends = 3
 func (o *owner) call(caller context.Context, tool string, args any) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithTimeout(caller, o.set.CallTimeout)
 	defer cancel()
+	if caller.Err() != nil {
+		e := &Error{Server: o.server.Name, Kind: KindTimeout, Sent: NotSent, What: "the caller's deadline had passed before the call began", Cause: caller.Err()}
+		if errors.Is(caller.Err(), context.Canceled) {
+			e.Kind, e.What = KindCancelled, "the caller had given up before the call began"
+		}
+		return nil, o.toCaller(e, tool)
+	}
 	var failed *Error // by the session not
 	var not *session
 	for sends := 1; ; sends++ {
@@ -155,17 +162,14 @@ func (o *owner) settle(s *session, permit breaker.Permit, e *Error, took time.Du
 // server, not about a caller in a hurry.
 func (o *owner) fair(took time.Duration) bool { return took >= o.set.CallTimeout/2 }
 
-// suspect looks for a session that is alive but hung (SUP-9): several timeouts in a row in silence, or a
-// half-open probe without a byte since the breaker opened.
+// suspect looks for a session that is alive but hung (SUP-9): several timeouts in a row and a whole call timeout of
+// silence, or a half-open probe without a byte since the breaker opened.
 func (o *owner) suspect(s *session, permit breaker.Permit, began time.Time, rx uint64) {
-	if !o.fair(time.Since(began)) {
-		return
-	}
-	row := s.timedOut(began, rx)
+	row, silent := s.timedOut(began, rx)
 	switch {
-	case row >= o.set.HungAfter:
-		o.mail.post(request{kind: reqHung, sess: s, text: "is hung (calls timed out, one after the other, and it sent nothing meanwhile)"})
-	case permit.Probe() && s.link.rx() == s.rxAtOpen.Load():
-		o.mail.post(request{kind: reqHung, sess: s, text: "is hung (it has sent nothing since the circuit breaker opened)"})
+	case row >= o.set.HungAfter && silent >= o.set.CallTimeout:
+		o.mail.tell(request{kind: reqHung, sess: s, text: "is hung (calls timed out, one after the other, and it sent nothing meanwhile)"})
+	case permit.Probe() && o.fair(time.Since(began)) && s.link.rx() == s.rxAtOpen.Load():
+		o.mail.tell(request{kind: reqHung, sess: s, text: "is hung (it has sent nothing since the circuit breaker opened)"})
 	}
 }

@@ -30,7 +30,9 @@ func TestSUP6_ASlowModernServer(t *testing.T) {
 
 // A server that was modern comes back as a legacy one that dies of server/discover.
 func TestSUP6_ADowngradedServerThatDiesOfTheQuestion(t *testing.T) {
-	w := newWorld(t, scaled())
+	set := scaled()
+	set.ProbeTimeout = patience // the first life must not seem silent on a slow machine
+	w := newWorld(t, set)
 	w.serve("srv", AnyEra, "era=modern", "then=legacy")
 	w.good("srv")
 	if got := w.status("srv").Era; got != Modern {

@@ -191,7 +191,7 @@ func (l *httpLink) probe() {
 	l.probes.Go(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, l.probeTime)
 		defer cancel()
-		l.rt.Probe(ctx) // its answer moves rx, its failure is heard by failed
+		_ = l.rt.Probe(ctx) // its answer moves rx, its failure is heard by failed
 	})
 }
 

@@ -229,6 +229,7 @@ func (o *owner) drop() {
 	o.sess = nil
 	o.life.timer.Stop()
 	o.listing.timer.Stop()
+	o.listing.waiting, o.listing.fails = time.Time{}, 0
 	o.count.noise.Add(s.link.facts().noise)
 	o.board.set(func(b *Status) { b.Pid = 0 })
 	o.leave(s.link)

@@ -253,11 +253,11 @@ func TestSUP6_ADeafServerIsReplacedAndBlocksNobody(t *testing.T) {
 	set := scaled()
 	set.WriteTimeout = 200 * time.Millisecond
 	w := newWorld(t, set)
-	w.serve("srv", AnyEra)
+	dir := w.serve("srv", AnyEra)
 	w.serve("other", AnyEra)
 	w.good("srv")
 	go w.tool("srv", "deaf", nil)
-	w.until("it is in flight", func() bool { return w.status("srv").Calls >= 2 })
+	w.until("it is deaf", func() bool { return len(testserver.Lines(dir, "deaf")) > 0 })
 	e := w.bad("srv", "effect", m{"nonce": strings.Repeat("x", 1<<20)})
 	if e.Kind != KindTransport || !strings.Contains(e.What, "reads nothing any more") {
 		t.Errorf("got %v", e.What)
@@ -273,9 +273,9 @@ func TestSUP6_AWithdrawnCallIsNotSent(t *testing.T) {
 	dir := w.serve("srv", AnyEra)
 	w.good("srv")
 	go w.tool("srv", "deaf", nil)
-	w.until("it is in flight", func() bool { return w.status("srv").Calls >= 2 })
+	w.until("it is deaf", func() bool { return len(testserver.Lines(dir, "deaf")) > 0 })
 	for i, size := range []int{1 << 20, 10} {
-		ctx, cancel := context.WithTimeout(w.ctx, 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(w.ctx, time.Second) // to marshal a megabyte takes a while
 		_, err := w.Call(ctx, "srv", "effect", m{"nonce": strings.Repeat("x", size)})
 		cancel()
 		e := as[*Error](err)

@@ -70,6 +70,9 @@ func (m *mailbox) post(r request) *Error {
 	return nil
 }
 
+// tell is post for what need not be answered.
+func (m *mailbox) tell(r request) { _ = m.post(r) }
+
 func (m *mailbox) take() []request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -187,7 +190,7 @@ func (o *owner) session(ctx context.Context, not *session) (*session, *Error) {
 	case a := <-w.answer:
 		return a.sess, a.err
 	case <-ctx.Done():
-		o.mail.post(request{kind: reqLeave, waiter: w})
+		o.mail.tell(request{kind: reqLeave, waiter: w})
 		e := o.notConnected()
 		e.Cause = ctx.Err()
 		if ctx.Err() == context.Canceled {
@@ -208,7 +211,7 @@ func (o *owner) reconnect(ctx context.Context) *Error {
 	case e := <-a.answer:
 		return e
 	case <-ctx.Done():
-		o.mail.post(request{kind: reqForget, ask: a})
+		o.mail.tell(request{kind: reqForget, ask: a})
 		e := o.notConnected()
 		e.Cause = ctx.Err()
 		return e

@@ -77,3 +77,19 @@ func (s Server) clone() Server {
 	s.Headers = maps.Clone(s.Headers)
 	return s
 }
+
+// secrets are the values that must never be shown.
+func (s Server) secrets() []string {
+	var all []string
+	all = slices.AppendSeq(all, maps.Values(s.Env))
+	all = slices.AppendSeq(all, maps.Values(s.Headers))
+	if u, err := url.Parse(s.URL); err == nil {
+		if password, ok := u.User.Password(); ok {
+			all = append(all, password)
+		}
+		for _, values := range u.Query() {
+			all = append(all, values...)
+		}
+	}
+	return all
+}

@@ -26,7 +26,9 @@ type session struct {
 	silence struct {
 		sync.Mutex
 		timeouts int       // in a row, without a byte from the server
-		last     time.Time // when the last of them fell
+		since    time.Time // when the first of them began
+		last     time.Time // when the last of them ended
+		rx       uint64    // what had been received then
 	}
 }
 
@@ -62,19 +64,23 @@ func (s *session) good() {
 	}
 }
 
-// timedOut notes a call that got no answer and reports how many such calls there were in a row: each began
-// after the one before had ended, and the server sent nothing meanwhile. Calls that run side by side count
-// as one, so that a burst during one long pause is no proof of anything.
-func (s *session) timedOut(began time.Time, rxBefore uint64) int {
-	s.silence.Lock()
-	defer s.silence.Unlock()
-	if s.link.rx() != rxBefore {
-		s.silence.timeouts = 0
-		return 0
+// timedOut notes a call that got no answer and reports how many such calls there were in a row, and for how long the
+// server has been silent since the first of them began. Each must have begun after the one before had ended: calls that
+// run side by side count as one, so that a burst during one long pause is no proof of anything.
+func (s *session) timedOut(began time.Time, rxBefore uint64) (row int, silent time.Duration) {
+	q := &s.silence
+	q.Lock()
+	defer q.Unlock()
+	now := time.Now()
+	switch rx := s.link.rx(); {
+	case rx != rxBefore: // it spoke during the call
+		q.timeouts = 0
+		return 0, 0
+	case q.timeouts == 0 || rx != q.rx:
+		q.timeouts, q.since, q.last, q.rx = 1, began, now, rx
+	case !began.Before(q.last):
+		q.timeouts++
+		q.last = now
 	}
-	if s.silence.timeouts == 0 || !began.Before(s.silence.last) {
-		s.silence.timeouts++
-		s.silence.last = time.Now()
-	}
-	return s.silence.timeouts
+	return q.timeouts, now.Sub(q.since)
 }

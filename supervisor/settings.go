@@ -79,9 +79,9 @@ type Settings struct {
 	// ProvenAfter is how long a session has to be up to count as proven without a good
 	// call. 60 s.
 	ProvenAfter time.Duration
-	// HungAfter is the number of call timeouts in a row, each of a call that began after
-	// the one before had timed out, without a byte from the server meanwhile, that end a
-	// session. 2.
+	// HungAfter is the number of calls that must have timed out in a row, each begun after
+	// the one before had ended, before a session that has meanwhile been silent for
+	// CallTimeout is ended. 2.
 	HungAfter int
 
 	// MaxQueue is the number of bytes that may wait to be written to one server. A call

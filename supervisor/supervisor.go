@@ -71,7 +71,7 @@ func (s *Supervisor) Add(server Server) error {
 		return err
 	}
 	server = server.clone()
-	r := redact.New(append(slices.Collect(maps.Values(server.Env)), slices.Collect(maps.Values(server.Headers))...)...)
+	r := redact.New(server.secrets()...)
 	return s.add(server, r, s.dialer(server, r))
 }
 

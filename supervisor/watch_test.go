@@ -189,6 +189,37 @@ func TestSUP9_CallersInAHurryProveNothing(t *testing.T) {
 	})
 }
 
+func TestSUP9_CallersInAHurryProveItInTheEnd(t *testing.T) {
+	d := &fakeDialer{}
+	bubble(t, d, nil, func(w *world) {
+		d.last().mute.Store(true)
+		began := time.Now()
+		for d.count() == 1 && time.Since(began) < time.Hour {
+			w.within(10*time.Second, "unsafe")
+			synctest.Wait()
+		}
+		if took := time.Since(began); took < DefaultCallTimeout || took > DefaultCallTimeout+20*time.Second {
+			t.Errorf("replaced after %v", took)
+		}
+	})
+}
+
+func TestSUP6_ACallThatIsOverIsNotSent(t *testing.T) {
+	d := &fakeDialer{}
+	bubble(t, d, nil, func(w *world) {
+		d.last().onCall = func(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+			t.Error("it was sent")
+			return nil, errFake
+		}
+		ctx, cancel := context.WithCancel(w.ctx)
+		cancel()
+		_, err := w.Call(ctx, "srv", "safe", nil)
+		if e := as[*Error](err); w.kind(err) != KindCancelled || e.Sent != NotSent {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 func TestSUP9_AHalfOpenProbeInSilenceReplacesTheSession(t *testing.T) {
 	d := &fakeDialer{}
 	bubble(t, d, func(s *Settings) { s.HungAfter = 1000 }, func(w *world) {

@@ -89,7 +89,7 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 			c.frames.take(line)
 		case errors.Is(err, os.ErrDeadlineExceeded): // woken up, for something to inject
 		default:
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = nil
 			}
 			c.p.readBroke(err)
@@ -125,6 +125,9 @@ func (c *conn) tooLong(line []byte) {
 
 // Write hands one message to the queue.
 func (c *conn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if err := ctx.Err(); err != nil {
+		return err // nobody waits for it any more
+	}
 	if c.p.doomed.Load() {
 		return errQueueClosed
 	}
@@ -140,7 +143,7 @@ func (c *conn) Write(ctx context.Context, m jsonrpc.Message) error {
 		return &Rejected{err}
 	}
 	err = c.p.queue.write(append(data, '\n'), mark)
-	if err == errQueueFull {
+	if errors.Is(err, errQueueFull) {
 		return &Rejected{err}
 	}
 	return err
@@ -307,5 +310,5 @@ func (p *Process) Probe(modern bool) {
 			`"io.modelcontextprotocol/clientCapabilities":{}}}`
 	}
 	frame := fmt.Sprintf(`{"jsonrpc":"2.0","id":"%s%d","method":%q%s}`+"\n", probePrefix, p.conn.probes.Add(1), method, params)
-	p.queue.write([]byte(frame), nil) // if it cannot be written, it is not answered: a miss
+	_ = p.queue.write([]byte(frame), nil) // if it cannot be written, it is not answered: a miss
 }

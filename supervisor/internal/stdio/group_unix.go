@@ -18,9 +18,9 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 // The group is addressed by its number. That is safe while the leader is not reaped, or while the group has
 // members: the kernel does not give the number to anybody else then.
 
-func termGroup(leader int) { unix.Kill(-leader, unix.SIGTERM) }
+func termGroup(leader int) { _ = unix.Kill(-leader, unix.SIGTERM) } // it may be gone already
 
-func killGroup(leader int) { unix.Kill(-leader, unix.SIGKILL) }
+func killGroup(leader int) { _ = unix.Kill(-leader, unix.SIGKILL) }
 
 // groupEmpty reports whether nobody alive is left in the group of a leader that was reaped.
 func groupEmpty(leader int) bool {

@@ -55,7 +55,7 @@ func (l *lineReader) next() (line []byte, tooLong bool, err error) {
 			return nil, false, errEndless
 		}
 		if err := l.fill(); err != nil {
-			if err == io.EOF && l.start < len(l.buf) && l.skipped == 0 {
+			if errors.Is(err, io.EOF) && l.start < len(l.buf) && l.skipped == 0 {
 				line, l.start = l.buf[l.start:], len(l.buf)
 				return line, false, nil
 			}

@@ -3,6 +3,7 @@
 package stdio
 
 import (
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -14,11 +15,12 @@ import (
 // pipe (at most 1 MiB on Linux without privileges); more can only come from a survivor.
 const maxRest = 1 << 20
 
-// wake ends a Read of f that waits, and every later one, with os.ErrDeadlineExceeded.
-func wake(f *os.File) { f.SetReadDeadline(time.Unix(1, 0)) }
+// wake ends a Read of f that waits, and every later one, with os.ErrDeadlineExceeded. (Setting a deadline
+// cannot fail on an open pipe, and on a closed one nobody waits.)
+func wake(f *os.File) { _ = f.SetReadDeadline(time.Unix(1, 0)) }
 
 // unwake lets f be read again.
-func unwake(f *os.File) { f.SetReadDeadline(time.Time{}) }
+func unwake(f *os.File) { _ = f.SetReadDeadline(time.Time{}) }
 
 // readNow reads without waiting; again means that there is nothing now.
 func readNow(f *os.File, p []byte) (n int, again bool, err error) {
@@ -29,7 +31,7 @@ func readNow(f *os.File, p []byte) (n int, again bool, err error) {
 	fail := raw.Read(func(fd uintptr) bool {
 		for {
 			n, err = unix.Read(int(fd), p)
-			if err != unix.EINTR {
+			if !errors.Is(err, unix.EINTR) {
 				return true
 			}
 		}
@@ -37,7 +39,7 @@ func readNow(f *os.File, p []byte) (n int, again bool, err error) {
 	switch {
 	case fail != nil:
 		return 0, false, fail
-	case err == unix.EAGAIN:
+	case errors.Is(err, unix.EAGAIN):
 		return 0, true, nil
 	case err == nil && n == 0:
 		return 0, false, io.EOF
@@ -68,7 +70,7 @@ func discard(f *os.File) {
 	if err != nil {
 		return
 	}
-	raw.Control(func(fd uintptr) {
+	_ = raw.Control(func(fd uintptr) {
 		var buf [32 << 10]byte
 		for total := 0; total < maxRest; {
 			n, err := unix.Read(int(fd), buf[:])

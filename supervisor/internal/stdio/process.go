@@ -73,7 +73,7 @@ type Process struct {
 
 // Start starts the command in a process group of its own.
 func Start(c Config) (*Process, error) {
-	cmd := exec.Command(c.Command, c.Args...)
+	cmd := exec.Command(c.Command, c.Args...) //nolint:noctx // its end is Stop's ladder, which no context can express
 	cmd.Env, cmd.Dir = c.Env, c.Dir
 	ownGroup(cmd)
 
@@ -115,7 +115,7 @@ func Start(c Config) (*Process, error) {
 	p.conn = newConn(p)
 	if p.queue, err = newQueue(p.stdin, c.MaxQueue, c.WriteTimeout, p.writeBroke); err != nil {
 		killGroup(p.pid)
-		cmd.Wait()
+		_ = cmd.Wait()
 		closeAll(ours)
 		return nil, fmt.Errorf("the child's stdin cannot be written: %w", err)
 	}
@@ -138,7 +138,7 @@ func (p *Process) watch() {
 	if seen && !p.stopping.Load() {
 		killGroup(p.pid) // not reaped yet, so the number is still ours
 	}
-	p.cmd.Wait() // the exit status is in ProcessState; an error adds nothing
+	_ = p.cmd.Wait() // the exit status is in ProcessState; an error adds nothing
 	if !seen && !p.stopping.Load() {
 		killGroup(p.pid)
 	}

@@ -179,16 +179,17 @@ func TestSUP7_TheLadder(t *testing.T) {
 }
 
 func TestSUP6_ADeafServerBlocksNobody(t *testing.T) {
-	p := start(t, func(c *Config) { c.WriteTimeout, c.MaxQueue = time.Hour, 3<<19 })
+	dir := t.TempDir()
+	p := start(t, func(c *Config) { c.WriteTimeout, c.MaxQueue = time.Hour, 3<<19 }, "dir="+dir)
 	s := connect(t, p, eras["legacy"])
 	hand(t, func() error { _, err := call(context.Background(), s, "deaf", nil); return err })
-	for p.conn.lines.rx.Load() == 0 {
+	for end := time.Now().Add(patience); len(testserver.Lines(dir, "deaf")) == 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	// A megabyte fills the pipe; its caller and a later, small one come back by their own deadlines.
 	for _, size := range []int{1 << 20, 10} {
 		mark := new(sent.Mark)
-		ctx, cancel := context.WithTimeout(sent.With(t.Context(), mark), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(sent.With(t.Context(), mark), time.Second) // to marshal a megabyte takes a while
 		began := time.Now()
 		_, err := call(ctx, s, "echo", map[string]any{"nonce": strings.Repeat("x", size)})
 		cancel()
@@ -204,7 +205,7 @@ func TestSUP6_ADeafServerBlocksNobody(t *testing.T) {
 	}
 	// A full queue fails one call and not the session.
 	_, err := call(t.Context(), s, "echo", map[string]any{"nonce": strings.Repeat("x", 1<<20)})
-	if err := as[*Rejected](err); err == nil || !errors.Is(err, errQueueFull) {
+	if as[*Rejected](err) == nil || !errors.Is(err, errQueueFull) {
 		t.Errorf("got %v", err)
 	}
 	if closed(p.Dead()) {
@@ -213,9 +214,13 @@ func TestSUP6_ADeafServerBlocksNobody(t *testing.T) {
 }
 
 func TestSUP6_AWriteOverItsDeadlineEndsTheSession(t *testing.T) {
-	p := start(t, func(c *Config) { c.WriteTimeout, c.MaxQueue = 100*time.Millisecond, 1<<22 })
+	dir := t.TempDir()
+	p := start(t, func(c *Config) { c.WriteTimeout, c.MaxQueue = 200*time.Millisecond, 1<<22 }, "dir="+dir)
 	s := connect(t, p, eras["modern"])
 	done := hand(t, func() error { _, err := call(context.Background(), s, "deaf", nil); return err })
+	for end := time.Now().Add(patience); len(testserver.Lines(dir, "deaf")) == 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 	_, err := call(t.Context(), s, "echo", map[string]any{"nonce": strings.Repeat("x", 1<<20)})
 	if err == nil {
 		t.Fatal("nobody read that")
@@ -230,7 +235,7 @@ func TestSUP6_AWriteOverItsDeadlineEndsTheSession(t *testing.T) {
 }
 
 func TestSUP6_BigCallsArriveWhole(t *testing.T) {
-	p := start(t, func(c *Config) { c.MaxLine, c.MaxQueue = 16<<20, 16<<20 })
+	p := start(t, func(c *Config) { c.MaxLine, c.MaxQueue, c.WriteTimeout = 16<<20, 16<<20, patience })
 	s := connect(t, p, eras["modern"])
 	done := make(chan error)
 	for i := range 8 {

@@ -71,20 +71,20 @@ func (q *queue) write(p []byte, m *sent.Mark) error {
 
 	blocked, err := q.pump(false)
 	if err != nil {
-		return q.broken(err, m)
+		return q.broken(err)
 	}
 	if blocked {
 		go func() {
 			if _, err := q.pump(true); err != nil {
-				q.broken(err, nil)
+				_ = q.broken(err)
 			}
 		}()
 	}
 	return nil
 }
 
-// broken ends writing for good and says what becomes of the message of m: nothing, if it had begun.
-func (q *queue) broken(err error, m *sent.Mark) error {
+// broken ends writing for good. It returns what the present caller is to be told.
+func (q *queue) broken(err error) error {
 	if !q.close() {
 		return errQueueClosed
 	}

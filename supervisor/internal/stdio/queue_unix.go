@@ -14,7 +14,7 @@ import (
 // The lock is held around each write(2), which cannot block, so that withdraw and the mark are exact.
 func (q *queue) pump(wait bool) (blocked bool, err error) {
 	if wait {
-		q.file.SetWriteDeadline(time.Now().Add(q.stall))
+		q.allow(q.stall)
 	}
 	fail := q.raw.Write(func(fd uintptr) (done bool) {
 		q.mu.Lock()
@@ -26,7 +26,7 @@ func (q *queue) pump(wait bool) (blocked bool, err error) {
 			case n > 0:
 				q.took(it, n)
 				if wait { // it takes something: it is slow, not deaf
-					q.file.SetWriteDeadline(time.Now().Add(q.stall))
+					q.allow(q.stall)
 				}
 			case e == unix.EINTR:
 			case e == unix.EAGAIN:
@@ -38,7 +38,7 @@ func (q *queue) pump(wait bool) (blocked bool, err error) {
 			}
 		}
 		if wait { // the next direct write must not meet our deadline
-			q.file.SetWriteDeadline(time.Time{})
+			_ = q.file.SetWriteDeadline(time.Time{})
 		}
 		return true
 	})
@@ -47,3 +47,7 @@ func (q *queue) pump(wait bool) (blocked bool, err error) {
 	}
 	return blocked, err
 }
+
+// allow gives the pipe this long to take the next byte. It cannot fail on an open pipe, and on a closed one
+// nobody waits.
+func (q *queue) allow(d time.Duration) { _ = q.file.SetWriteDeadline(time.Now().Add(d)) }

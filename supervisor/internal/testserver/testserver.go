@@ -101,6 +101,7 @@ func (s *server) serve() {
 			continue
 		}
 		if r.Method == "tools/call" && r.Params.Name == "deaf" {
+			s.record("deaf", fmt.Sprint(s.life))
 			select {} // never reads again
 		}
 		if s.opt["one"] != "" {
@@ -227,16 +228,20 @@ func (s *server) misbehave(r request, a args) {
 	case "close-stdin":
 		os.Stdin.Close()
 	case "grandchild": // that holds our pipes
-		c := exec.Command("sleep", "60")
+		c := exec.Command("sleep", "60") //nolint:noctx // it is to outlive us
 		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-		c.Start()
+		if err := c.Start(); err != nil {
+			panic(err)
+		}
 		s.text(r, strconv.Itoa(c.Process.Pid))
 		return
 	case "session-grandchild": // in its own session: nobody's group
-		c := exec.Command("sleep", "60")
+		c := exec.Command("sleep", "60") //nolint:noctx // it is to outlive us
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr
 		c.SysProcAttr = ownSession()
-		c.Start()
+		if err := c.Start(); err != nil {
+			panic(err)
+		}
 		s.text(r, strconv.Itoa(c.Process.Pid))
 		return
 	case "changed":
@@ -267,10 +272,11 @@ func (s *server) die(how string) {
 		fmt.Fprintln(os.Stderr, "fatal: out of cheese")
 		os.Exit(1)
 	case "segv": // Go's runtime would make an exit status of it
-		syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -SEGV $$"}, nil)
+		err := syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -SEGV $$"}, nil)
+		panic(err)
 	case "kill":
 		p, _ := os.FindProcess(os.Getpid())
-		p.Kill()
+		_ = p.Kill()
 		time.Sleep(time.Minute)
 	}
 }
@@ -292,7 +298,7 @@ func (s *server) fail(r request, code int, text string) {
 func (s *server) raw(text string) {
 	s.out.Lock()
 	defer s.out.Unlock()
-	os.Stdout.WriteString(text)
+	_, _ = os.Stdout.WriteString(text) // it may be closed: that is a misbehaviour too
 }
 
 // record appends a line to a file and returns the number of its lines.
