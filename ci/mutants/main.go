@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -29,7 +30,7 @@ func main() {
 }
 
 // run judges every mutant and prints the table; an error when one survives or is caught for another reason.
-func run(ctx context.Context, only string, all bool) error {
+func run(ctx context.Context, only string, all bool) (err error) {
 	root, err := blackbox.Root(ctx)
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func run(ctx context.Context, only string, all bool) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	clean, err := blackbox.Build(ctx, root, filepath.Join(dir, "clean"), "")
 	if err != nil {
 		return err
@@ -59,9 +60,8 @@ func run(ctx context.Context, only string, all bool) error {
 			bad++
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, orDash(m.Thread), m.Scenario, j.Clean, j.Caught, j.Reason)
-		out.Flush()
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := errors.Join(out.Flush(), ctx.Err()); err != nil {
+			return err
 		}
 	}
 	if bad > 0 {

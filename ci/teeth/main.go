@@ -66,7 +66,7 @@ func main() {
 }
 
 // run fills the table and prints it; an error when a class has no catcher.
-func run(ctx context.Context, set settings, stdout io.Writer) error {
+func run(ctx context.Context, set settings, stdout io.Writer) (err error) {
 	classes, err := chosen(set)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func run(ctx context.Context, set settings, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer func() { err = errors.Join(err, b.close()) }()
 	for _, client := range []string{target.BareName, target.NaiveName} {
 		if err := b.client(ctx, client, classes); err != nil {
 			return err

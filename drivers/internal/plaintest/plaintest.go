@@ -116,18 +116,17 @@ func Start(t *testing.T, main func(args []string, stdin io.Reader, stdout, stder
 	go func() {
 		defer close(ended)
 		c := main(nil, inR, outW, io.Discard)
-		inR.Close()
-		outW.Close()
+		_, _ = inR.Close(), outW.Close() // a pipe's Close never fails
 		code <- c
 	}()
 	t.Cleanup(func() { // its servers end with it
-		inW.Close()
+		_ = inW.Close()
 		select {
 		case <-ended:
 		case <-time.After(Patience):
 			t.Error("the driver did not end")
 		}
-		outR.Close()
+		_ = outR.Close()
 	})
 	return &Driver{t: t, client: driver.NewClient(inW, outR), Code: code}
 }
