@@ -27,7 +27,8 @@ func leakOnFailedConnect() []Fault {
 	return []Fault{
 		variant("exits", "exits at every start", true, atSpawn(exits(1))),
 		variant("wrong-reply", "answers every handshake with nonsense", true, atFirst(nonsense)),
-		variant("silent", "never answers a handshake", false, atFirst(drop)),
+		// One that goes when its stdin ends would clean up after a client that forgets it.
+		variant("silent", "never answers a handshake, and does not exit when its stdin ends", false, atFirst(ignoreEOF, drop)),
 	}
 }
 

@@ -77,7 +77,7 @@ func dropTogether(f faults.Info, s *scenario.Scenario) {
 func failedConnects(f faults.Info, s *scenario.Scenario) {
 	s.Settings = map[string]int64{"retries": 10_000, "backoff_min_ms": 5, "backoff_max_ms": 10}
 	if !f.Loud {
-		s.Settings["connect_timeout_ms"] = 250 // each attempt waits for it
+		s.Settings["connect_timeout_ms"], s.Settings["stop_grace_ms"] = 250, 100 // each attempt waits for both
 	}
 	s.Steps = []scenario.Step{
 		inject(f),

@@ -111,6 +111,10 @@ func TestValidateFindsWhatIsWrong(t *testing.T) {
 		{"target continued that runs", steps(Step{Target: TargetCont}), "steps[0].target", "not stopped", ""},
 		{"error expected of a target", steps(Step{Target: TargetKill, Expect: ExpectError}), "steps[0].expect", "only be any", ""},
 		{"leftovers of a restart", steps(Step{Target: TargetRestart, Expect: ExpectAny}), "steps[0].expect", "only be any", ""},
+		{"before something unknown", steps(Step{Inject: "crash-loop", On: "srv", Before: "strat"}), "steps[0].before", "unknown word for before", "start"},
+		{"before a start that has been", steps(Step{Call: "srv.echo"}, Step{Inject: "crash-loop", On: "srv", Before: BeforeStart}),
+			"steps[1].before", "in front of all other steps", ""},
+		{"a kill before the start", steps(Step{Kill: "srv", Before: BeforeStart}), "steps[0].before", "belongs to inject", ""},
 		{"unknown word for tools", steps(Step{ListTools: "srv", Tools: "noone"}), "steps[0].tools", "unknown word for tools", "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -163,6 +167,8 @@ func TestValidateLetsThrough(t *testing.T) {
 			}})(s)
 			s.Steps = []Step{{Call: "srv.extra", Expect: "any"}}
 		}},
+		{"two faults before the start", steps(Step{Inject: "crash-loop", On: "srv", Before: BeforeStart},
+			Step{Inject: "http-401-window", On: "web", Before: BeforeStart}, Step{Call: "srv.echo"})},
 		{"a target's whole life", steps(Step{Target: TargetStop}, Step{Call: "srv.echo", Async: true}, Step{Target: TargetCont},
 			Step{Call: "srv.echo"}, Step{Target: TargetTerm}, Step{Target: TargetRestart}, Step{Call: "srv.echo"},
 			Step{Target: TargetStop}, Step{Target: TargetKill, Expect: ExpectAny}, Step{Wait: "1s"}, Step{Target: TargetRestart},
@@ -197,7 +203,8 @@ func TestTextOfSteps(t *testing.T) {
 		"list the tools of srv: all must be offered": {ListTools: "srv", Tools: "all"},
 		"list the tools of srv: none may be offered": {ListTools: "srv", Tools: "none"},
 		"target: sigkill":                            {Target: TargetKill},
-		"nothing":                                    {},
+		"inject crash-loop on srv before the start":  {Inject: "crash-loop", On: "srv", Before: BeforeStart},
+		"nothing": {},
 	} {
 		NewWithT(t).Expect(Text(st)).To(Equal(want))
 	}
