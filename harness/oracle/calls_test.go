@@ -298,7 +298,11 @@ func TestUselessErrors(t *testing.T) {
 			if j.Kind == journal.Request || j.Kind == journal.Replied {
 				j.Nonce = nonce
 			}
-			w.at(2010 + i).entry(j)
+			when := 2010 + i
+			if j.Detail == "late" {
+				when = 2150 // the call ended at 2100
+			}
+			w.at(when).entry(j)
 		}
 		r := w.at(3000).done()
 		for i, ev := range r.Events { // the standard story's own errors are not the subject here
@@ -327,6 +331,10 @@ func TestUselessErrors(t *testing.T) {
 			"an error does not say whether the call may have had an effect"},
 		{"no outcome, never read", failing(true, change(func(e *driver.Error) { e.Outcome = "" })), ""},
 		{"no outcome, answered by the server", failing(true, change(func(e *driver.Error) { e.Outcome = "" }), read, journal.Entry{Kind: journal.Replied}), ""},
+		{"answered by the server, journalled late", failing(true, change(func(e *driver.Error) { e.Outcome, e.Kind = "", driver.KindTool }),
+			read, journal.Entry{Kind: journal.Replied, Detail: "late"}), ""},
+		{"answered too late", failing(true, change(func(e *driver.Error) { e.Outcome, e.Kind = "", driver.KindTimeout }),
+			read, journal.Entry{Kind: journal.Replied, Detail: "late"}), "an error does not say whether the call may have had an effect"},
 		{"not sent, yet read", failing(true, change(func(e *driver.Error) { e.Outcome = driver.OutcomeNotSent }), read),
 			`an error says "not sent" of a call that the server read`},
 		{"death not told", failing(true, change(func(e *driver.Error) { e.Message = "srv: EOF" }), read, segv),
