@@ -52,6 +52,9 @@ func classifyCall(o *owner, f failure) *Error {
 		e.gaveUp(o, f)
 	case http != nil && http.Kind != httplink.KindAborted && http.Kind != httplink.KindCancelled:
 		e.Kind, e.What, e.RetryAfter = httpKind(http.Kind), o.redact.String(http.Error()), http.RetryAfter
+		if e.Kind == KindAuth || e.Kind == KindRate {
+			e.Sent = Answered // it was read and turned away
+		}
 	case l.doomed() && awaitDeath(l):
 		e.dead(o, l, f.mark.Begun())
 	case f.ctx.Err() != nil:

@@ -186,7 +186,7 @@ func TestHTTP_A401WindowWedgesNothing(t *testing.T) {
 		s.break_(status(http.StatusUnauthorized))
 		for range 10 { // more than the breaker's strikes
 			e := w.bad("web", "effect", m{"nonce": "n"})
-			if e.Kind != KindAuth || e.Sent != NotSent || !strings.Contains(e.Error(), "401") || strings.Contains(fmt.Sprintf("%#v", e), token) {
+			if e.Kind != KindAuth || e.Sent != Answered || !strings.Contains(e.Error(), "401") || strings.Contains(fmt.Sprintf("%#v", e), token) {
 				t.Fatalf("got %v", e)
 			}
 		}

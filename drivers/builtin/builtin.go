@@ -232,6 +232,8 @@ func failure(err error) *driver.Error {
 	switch {
 	case e.Sent == supervisor.NotSent:
 		d.Outcome = driver.OutcomeNotSent
+	case e.Sent == supervisor.Answered:
+		d.Outcome = driver.OutcomeAnswered
 	case e.Sent == supervisor.OutcomeUnknown && e.Tool != "":
 		d.Outcome = driver.OutcomeUnknown
 	}

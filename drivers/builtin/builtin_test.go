@@ -188,7 +188,7 @@ func TestKindsAreTheProtocolsOwn(t *testing.T) {
 	}
 	g.Expect(failure(nil)).To(BeNil())
 	answered := failure(&supervisor.Error{Kind: supervisor.KindTool, Tool: "x", Sent: supervisor.Answered})
-	g.Expect(answered.Outcome).To(BeEmpty())
+	g.Expect(answered.Outcome).To(Equal(driver.OutcomeAnswered))
 	g.Expect(failure(context.Canceled).Kind).To(Equal(driver.KindOther))
 }
 

@@ -105,8 +105,9 @@ const (
 
 // Outcomes of a failed call.
 const (
-	OutcomeNotSent = "not-sent" // certainly had no effect
-	OutcomeUnknown = "unknown"  // may have had an effect
+	OutcomeNotSent  = "not-sent" // certainly had no effect
+	OutcomeUnknown  = "unknown"  // may have had an effect
+	OutcomeAnswered = "answered" // the server answered, and the answer is the failure
 )
 
 // Error says why an op failed.

@@ -60,7 +60,7 @@ func (v *view) defects(c *call) []defect {
 		out = append(out, defect{"an error says \"not sent\" of a call that the server read", "not sent only of what certainly was not"})
 	}
 	if inFlight && err.Outcome == "" {
-		out = append(out, defect{"an error does not say whether the call may have had an effect", "an outcome: not-sent or unknown"})
+		out = append(out, defect{"an error does not say whether the call may have had an effect", "an outcome: not-sent, unknown or answered"})
 	}
 	if inFlight && err.Kind != driver.KindCancelled {
 		if how := v.deathOf(c.Server, read.Life, read.T, v.due(c)); how != "" && !tells(err.Message, how) {
@@ -109,11 +109,8 @@ func (v *view) deathOf(server string, life int, from, to mono.Time) string {
 		if e.Server != server || e.Role != "" || e.Life != life || e.T < from || e.T > to {
 			continue
 		}
-		if e.Kind == journal.Exit {
-			return fmt.Sprintf("exit %d", e.Code)
-		}
 		if e.Kind != journal.Rule {
-			continue
+			continue // an exit of its own will may be its answer to what the target did: a closed pipe, an end of stdin
 		}
 		for act := range strings.SplitSeq(e.Detail, ", ") {
 			verb, what, _ := strings.Cut(act, " ")
