@@ -63,11 +63,15 @@ func showFault(w io.Writer, f faults.Info) {
 	fmt.Fprintln(w)
 }
 
-// showScenario prints it as the YAML file that `unwedge run` takes.
+// showScenario prints it as the YAML file that `unwedge run` takes; a field file as it was written, with its comments.
 func showScenario(w io.Writer, s scenario.Scenario) error {
-	text, err := scenario.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("show %s: %w", s.ID, err)
+	text, ok := scenarios.Source(s.ID)
+	if !ok {
+		made, err := scenario.Marshal(s)
+		if err != nil {
+			return fmt.Errorf("show %s: %w", s.ID, err)
+		}
+		text = string(made)
 	}
 	fmt.Fprintf(w, "scenario  %s (eras %s, labels %s)\nrun it    unwedge run %s\n\n%s", s.ID,
 		strings.Join(eraNames(s.InEras()), " and "), strings.Join(Labels(s), " "), s.ID, text)
