@@ -71,9 +71,12 @@ func (p Program) Judge(ctx context.Context, out string, args ...string) (report.
 	return r, json.Unmarshal(data, &r)
 }
 
-// Describe is a verdict in one line: its class and its findings.
+// Describe is a verdict in one line: its class, why it is none, and its findings.
 func Describe(v verdict.Verdict) string {
 	text := string(v.Result)
+	if v.Reason != "" {
+		text += ": " + v.Reason
+	}
 	for _, f := range v.Findings {
 		text += "; " + f.Kind + ": " + f.Note
 	}
