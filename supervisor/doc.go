@@ -59,8 +59,16 @@
 //	it takes no byte                WriteTimeout after the pipe was full
 //	it is stopped (SIGSTOP)         LivenessMisses + 1 times Liveness, with or without calls in flight
 //	it is silent while idle         the same
-//	it is silent under calls        HungAfter call timeouts in a row; a half-open probe in silence; or, with liveness probes, one
-//	                                CallTimeout of silence. A server that is merely busy with one long call is left alone (SUP-8, SUP-9)
+//	it is silent under calls        one CallTimeout of silence, with HungAfter timeouts in a row or with missed liveness probes; or a
+//	                                half-open probe in silence. A server that is busy with one long call is left alone (SUP-8, SUP-9)
+//
+// Over HTTP there is no process to watch, and a failed request is no death: the session is kept through 401, 429, 5xx, resets and
+// timeouts, and only that call fails.
+//
+//	the session is not known        with the first answer that says so (404); the call is sent again on a new session
+//	no connection can be had        with the first attempt, unless other calls are in flight and may still be answered
+//	its flow has vanished           a liveness probe, or a call, that meets silence: the connections are renewed, the session is kept
+//	silence                         as above
 //
 // # Limits
 //

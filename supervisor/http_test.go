@@ -377,7 +377,7 @@ func TestHTTP_NothingLeaks(t *testing.T) {
 		s.server.CloseClientConnections()
 		time.Sleep(50 * time.Millisecond)
 		before := runtime.NumGoroutine()
-		for range 20 {
+		for range 8 {
 			cycle()
 		}
 		for end := time.Now().Add(patience); runtime.NumGoroutine() > before+2; time.Sleep(10 * time.Millisecond) {

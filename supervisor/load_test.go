@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -61,5 +62,17 @@ func TestSettingsAreChecked(t *testing.T) {
 	set := Settings{ProbeLease: 1, CallTimeout: DefaultCallTimeout}.withDefaults()
 	if set.ProbeLease < set.CallTimeout || set.WriteTimeout > set.CallTimeout || set.ProbeTimeout > set.ConnectTimeout/2 {
 		t.Errorf("got %+v", set)
+	}
+}
+
+func TestSUP13_SecretsInURLs(t *testing.T) {
+	got := fmt.Sprint(Server{
+		URL: "https://me:pass-word@example.com/mcp?key=key-in-query", Headers: map[string]string{"X-Key": "in-header"},
+		Env: map[string]string{"TOKEN": "in-env"},
+	}.secrets())
+	for _, want := range []string{"pass-word", "key-in-query", "in-header", "in-env"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not among the secrets %s", want, got)
+		}
 	}
 }

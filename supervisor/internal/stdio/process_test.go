@@ -367,32 +367,3 @@ func children(t *testing.T) []string {
 	}
 	return all
 }
-
-func TestSUP7_ManyChildrenFewThreads(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs pidfd")
-	}
-	threads := func() int {
-		tasks, _ := os.ReadDir("/proc/self/task")
-		return len(tasks)
-	}
-	dir := t.TempDir()
-	before := threads()
-	var all []*Process
-	for range 60 {
-		all = append(all, start(t, nil, "dir="+dir))
-	}
-	for len(testserver.Lines(dir, "lives")) < 60 {
-		time.Sleep(time.Millisecond)
-	}
-	if n := threads() - before; n > 20 {
-		t.Errorf("%d more threads for 60 children", n)
-	}
-	for _, p := range all {
-		syscall.Kill(p.Pid(), syscall.SIGKILL)
-	}
-	for _, p := range all {
-		await(t, "death", p.Dead())
-		p.Stop(time.Second, nil)
-	}
-}
