@@ -219,6 +219,9 @@ func (s *server) misbehave(r request, a args) {
 		if strings.Contains(a.Text, "{{id}}") {
 			return
 		}
+	case "last-words": // an answer, and the end
+		s.text(r, a.Nonce)
+		s.die("kill")
 	case "hang":
 		s.hung.Store(true)
 		return
