@@ -24,54 +24,58 @@ import (
 
 var pairs = flag.Int("pairs", 60, "recovery pairs to measure")
 
-// callPairs is many: a call takes so little that only the median of thousands is steady.
-const callPairs = 4000
+// A call takes so little that only the median of thousands is steady, and where the scheduler has put a process decides
+// more than what is measured; so there are several rounds, each with fresh processes on both sides.
+const (
+	callRounds = 10
+	callPairs  = 500 // a round
+)
 
 // BenchmarkCall compares a supervised call over a real pipe with one on go-sdk's own CommandTransport.
 func BenchmarkCall(b *testing.B) {
 	for _, era := range []Era{Legacy, Modern} {
 		b.Run(string(era), func(b *testing.B) {
-			set := scaled()
-			w := newWorld(b, set)
+			w := newWorld(b, scaled())
 			w.serve("srv", era)
 			w.good("srv")
-			bare := bareConnect(b, era)
-			args := m{"nonce": "n"}
-			one := func(call func() (*mcp.CallToolResult, error)) time.Duration {
-				began := time.Now()
-				if _, err := call(); err != nil {
-					b.Fatal(err)
-				}
-				return time.Since(began)
+			ctx, args := context.Background(), m{"nonce": "n"}
+			var bare *mcp.ClientSession
+			supervised := func() error { _, err := w.Call(ctx, "srv", "echo", args); return err }
+			plain := func() error {
+				_, err := bare.CallTool(ctx, &mcp.CallToolParams{Name: "echo", Arguments: args})
+				return err
 			}
-			ctx := context.Background()
 			for b.Loop() {
 				var ours, theirs []time.Duration
-				for i := range callPairs {
-					o := func() {
-						ours = append(ours, one(func() (*mcp.CallToolResult, error) { return w.Call(ctx, "srv", "echo", args) }))
+				for range callRounds {
+					if err := w.Reconnect(ctx, "srv"); err != nil {
+						b.Fatal(err)
 					}
-					t := func() {
-						theirs = append(theirs, one(func() (*mcp.CallToolResult, error) {
-							return bare.CallTool(ctx, &mcp.CallToolParams{Name: "echo", Arguments: args})
-						}))
-					}
-					if i%2 == 0 {
-						o()
-						t()
-					} else {
-						t()
-						o()
+					bare = bareConnect(b, era)
+					for i := range callPairs {
+						if i%2 == 0 {
+							ours = append(ours, timed(b, supervised))
+							theirs = append(theirs, timed(b, plain))
+						} else {
+							theirs = append(theirs, timed(b, plain))
+							ours = append(ours, timed(b, supervised))
+						}
 					}
 				}
 				report(b, ours, theirs)
 			}
-			b.ReportMetric(testing.AllocsPerRun(500, func() { w.Call(ctx, "srv", "echo", args) }), "allocs-supervised")
-			b.ReportMetric(testing.AllocsPerRun(500, func() {
-				bare.CallTool(ctx, &mcp.CallToolParams{Name: "echo", Arguments: args})
-			}), "allocs-bare")
+			b.ReportMetric(testing.AllocsPerRun(500, func() { timed(b, supervised) }), "allocs-supervised")
+			b.ReportMetric(testing.AllocsPerRun(500, func() { timed(b, plain) }), "allocs-bare")
 		})
 	}
+}
+
+func timed(b *testing.B, call func() error) time.Duration {
+	began := time.Now()
+	if err := call(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
 }
 
 // BenchmarkRecovery compares SIGKILL of an idle server to the first good call with the floor: what it takes to
