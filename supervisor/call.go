@@ -44,7 +44,11 @@ func (o *owner) call(caller context.Context, tool string, args any) (*mcp.CallTo
 		if e == nil {
 			return res, nil
 		}
-		if !mayResend(e, sends, s, tool) {
+		again := mayResend(e, sends, s, tool)
+		if failed != nil && failed.Sent == OutcomeUnknown && e.Sent == NotSent {
+			e = failed // that the last send did not leave does not undo the one before
+		}
+		if !again {
 			return nil, o.toCaller(e, tool)
 		}
 		failed, not = e, s

@@ -171,6 +171,25 @@ func TestSUP4_ACallThatKillsServersIsNotSentForEver(t *testing.T) {
 	})
 }
 
+func TestSUP4_AnEarlierSendIsNotForgotten(t *testing.T) {
+	// The first server reads the call and dies; all later ones die before the call leaves.
+	d := &fakeDialer{}
+	d.outcome = func(n int, l *fakeLink) error {
+		l.unsent = l.n > 1
+		l.onCall = func(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+			l.die("died")
+			return nil, errFake
+		}
+		return nil
+	}
+	bubble(t, d, nil, func(w *world) {
+		err := w.within(time.Minute, "safe")
+		if e := as[*Error](err); w.kind(err) != KindTransport || e.Sent != OutcomeUnknown {
+			t.Errorf("got %v, want an error that does not deny the first send", err)
+		}
+	})
+}
+
 func TestSUP5_ABurstOfChangesCostsTwoLists(t *testing.T) { // NousResearch/hermes-agent#115502
 	d := &fakeDialer{}
 	bubble(t, d, nil, func(w *world) {

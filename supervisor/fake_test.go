@@ -27,6 +27,7 @@ type fakeLink struct {
 	lists   atomic.Int64
 	ended   atomic.Bool
 	stopFor time.Duration // how long stop takes
+	unsent  bool          // calls fail before a byte of them has left
 	onCall  func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error)
 	onList  func() ([]*mcp.Tool, error)
 	changed func()
@@ -42,7 +43,9 @@ func (l *fakeLink) die(what string) {
 }
 
 func (l *fakeLink) call(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	sent.From(ctx).Begin()
+	if !l.unsent {
+		sent.From(ctx).Begin()
+	}
 	if l.onCall != nil {
 		return l.onCall(ctx, p)
 	}

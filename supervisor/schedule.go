@@ -109,7 +109,7 @@ func (o *owner) whatNext() string {
 	next := max(0, time.Until(b.NextTry)).Round(time.Millisecond)
 	switch b.State {
 	case StateBackoff:
-		if next == 0 {
+		if next == 0 || b.Retries == 0 { // at once, or as soon as BackoffMin has passed since the last start
 			return o.dialer.next() + "; try again"
 		}
 	case StateParked:
