@@ -173,6 +173,11 @@ func (l *httpLink) do(ctx context.Context, f func(context.Context) error) error 
 	if err == nil {
 		return nil
 	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// The flow may have vanished, and others of the pool with it. This must be done before the caller can call again; the
+		// round tripper learns of the timeout at its leisure.
+		l.rt.Purge()
+	}
 	failure := rec.Failure()
 	if failure == nil || !failure.NoEffect() {
 		mark.Begin()
