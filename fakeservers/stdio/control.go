@@ -56,7 +56,7 @@ func (f *fake) acceptable(c control.Command) error {
 // order does an action by command. What ends or stops the process is acknowledged before, everything else when it is done.
 func (f *fake) order(c control.Command, ack func()) {
 	entry := journal.Entry{Kind: journal.Ack, Detail: c.Do.String()}
-	if c.Do.Exit != nil || c.Do.Signal != "" {
+	if c.Do.Exit != nil || c.Do.Signal != "" || c.Do.KillLauncher { // whoever sees the launcher die may end us the next moment
 		f.note(entry)
 		ack()
 		f.act(nil, *c.Do)

@@ -111,7 +111,7 @@ func TestALauncherThatIsSignalledFirst(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			l := launch(t, kind, script.Script{})
 			l.launcher.Process.Signal(syscall.SIGTERM)
-			l.launcher.Wait()
+			l.launcher.Process.Wait() // not the command's: that would close the fake's stdin
 			if !l.alive() {
 				t.Fatal("the signal was passed on")
 			}

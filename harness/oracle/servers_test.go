@@ -110,12 +110,21 @@ func TestNeedlessRestarts(t *testing.T) {
 	w.at(11060).respawn("peer", 2)
 	g.Expect(find(g, name, w.at(12000).done())).To(BeEmpty(), "the harness restarted the target")
 
-	w = recovers()
-	r := w.at(2000).done() // the close ends at 2150 and took 20 ms
-	w.at(2140).respawn("srv", 3)
-	r.Events = w.Events
-	f = only(g, find(g, name, r))
+	inClose := func(ms int) Run {
+		w := recovers()
+		r := w.at(2000).done() // the close ends at 2150
+		w.at(ms).respawn("srv", 3)
+		r.Events = w.Events
+		for i := range r.Events {
+			if r.Events[i].Kind == history.CloseEnd {
+				r.Events[i].D = int64(500 * time.Millisecond)
+			}
+		}
+		return r
+	}
+	f = only(g, find(g, name, inClose(2140)))
 	g.Expect(f.Note).To(Equal(`"srv" was started while the target was closing`))
+	g.Expect(find(g, name, inClose(1700))).To(BeEmpty(), "it may have been under way when the close began")
 }
 
 func TestTwoLives(t *testing.T) {

@@ -160,7 +160,7 @@ func needlessRestarts(v *view) []verdict.Finding {
 	for _, server := range v.servers() {
 		calm := v.Scenario.NoRespawn || !v.isFaulted(server) && !v.overHTTP(server)
 		for _, e := range v.starts(server) {
-			closing := v.inClose(e.T)
+			closing := v.inClose(e.T.Add(-time.Duration(float64(startNotice) * v.slackNear(e.T, e.T))))
 			if !closing && (v.firstOfTarget(server, e) || !calm || e.T < v.zero || v.pokes(server) > 0) {
 				continue
 			}
@@ -188,6 +188,10 @@ func (v *view) servers() []string {
 	}
 	return sorted(names)
 }
+
+// startNotice is how long before its first journal entry a process may have been started by a target that had not yet read the
+// request to close: two pipes and a process start.
+const startNotice = 100 * time.Millisecond
 
 // inClose says whether the target was closing at t.
 func (v *view) inClose(t mono.Time) bool {
