@@ -34,20 +34,23 @@ func launch(t *testing.T, kind string, s script.Script) *launched {
 	l.launcher = exec.Command(os.Args[0], stdio.LauncherVerb, "--kind", kind, "--",
 		os.Args[0], "stdio", "--server", "srv", "--state", l.d.Path())
 	l.launcher.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	var err error
-	if l.in, err = l.launcher.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	r, w, err := os.Pipe() // ours to close: Wait must not wait for a fake that outlives its launcher
+	// Both pipes are ours to close: Wait must neither wait for a fake that outlives its launcher, nor end its stdin.
+	stdin, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.launcher.Stdout = w
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.in, l.launcher.Stdin, l.launcher.Stdout = in, stdin, w
 	if err := l.launcher.Start(); err != nil {
 		t.Fatal(err)
 	}
+	stdin.Close()
 	w.Close()
 	t.Cleanup(func() {
+		in.Close()
 		r.Close()
 		l.launcher.Process.Kill()
 		l.launcher.Wait()
@@ -111,7 +114,7 @@ func TestALauncherThatIsSignalledFirst(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			l := launch(t, kind, script.Script{})
 			l.launcher.Process.Signal(syscall.SIGTERM)
-			l.launcher.Process.Wait() // not the command's: that would close the fake's stdin
+			l.launcher.Wait()
 			if !l.alive() {
 				t.Fatal("the signal was passed on")
 			}

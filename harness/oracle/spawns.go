@@ -160,7 +160,8 @@ func needlessRestarts(v *view) []verdict.Finding {
 	for _, server := range v.servers() {
 		calm := v.Scenario.NoRespawn || !v.isFaulted(server) && !v.overHTTP(server)
 		for _, e := range v.starts(server) {
-			closing := v.inClose(e.T.Add(-time.Duration(float64(startNotice) * v.slackNear(e.T, e.T))))
+			notice := time.Duration(float64(startNotice) * v.slackNear(e.T, e.T))
+			closing := v.inClose(e.T) && v.inClose(e.T.Add(-notice))
 			if !closing && (v.firstOfTarget(server, e) || !calm || e.T < v.zero || v.pokes(server) > 0) {
 				continue
 			}
