@@ -266,3 +266,10 @@ func BenchmarkJudge(b *testing.B) {
 		Judge(r, nil)
 	}
 }
+
+func TestSymptomsTellTheStateNotTheDeath(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(state("connection closed: calling _: client is closing: eof")).To(Equal(state("connection closed: calling _: client is closing: broken pipe")))
+	g.Expect(state("context deadline exceeded")).To(Equal("context deadline exceeded"))
+	g.Expect(state("calling _: eof")).NotTo(Equal(state("calling _: broken pipe")), "there a death is all that is told")
+}

@@ -236,11 +236,20 @@ func (v *view) symptom(o outcome) string {
 				text = strings.ReplaceAll(text, name, "_")
 			}
 		}
-		text = normal(text)
+		text = state(normal(text))
 		count[text]++
 		if top == "" || count[text] > count[top] || count[text] == count[top] && text < top {
 			top = text
 		}
 	}
 	return v.clean(fmt.Sprintf("%s|respawned=%t|%s", helped, respawned, top))
+}
+
+// state takes the last clause off a wrapped error: "connection closed: client is closing: EOF" and "...: broken pipe" tell of one state
+// that different deaths have left behind.
+func state(text string) string {
+	if i := strings.LastIndex(text, ": "); strings.Count(text, ": ") >= 2 {
+		return text[:i]
+	}
+	return text
 }
