@@ -10,16 +10,22 @@ import (
 	"github.com/unwedge/unwedge/scenarios"
 )
 
+// loaded is the table of this checkout.
+func loaded(t *testing.T) (root string, table []Mutant) {
+	t.Helper()
+	root, err := blackbox.Root(t.Context())
+	if err == nil {
+		table, err = Load(root)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root, table
+}
+
 // TestEveryMutantAppliesAndCompiles keeps the table in step with the supervisor's text.
 func TestEveryMutantAppliesAndCompiles(t *testing.T) {
-	root, err := blackbox.Root(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := Load(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root, table := loaded(t)
 	if len(table) == 0 {
 		t.Fatal("the table of mutants is empty")
 	}
@@ -40,14 +46,7 @@ func TestEveryMutantAppliesAndCompiles(t *testing.T) {
 
 // TestEveryMutantNamesAScenario of the one list, and its globs match something.
 func TestEveryMutantNamesAScenario(t *testing.T) {
-	root, err := blackbox.Root(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := Load(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, table := loaded(t)
 	ids := map[string]bool{}
 	for _, s := range scenarios.All() {
 		ids[s.ID] = true
